@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * conf: the settings, as plain immutable structs.
+ *
+ * cw_conf_read() makes a struct cw_conf from a file; nothing changes it afterwards and
+ * cw_conf_free() ends it. Profiles, inheritance (tunnel over site over profile) and defaults are
+ * already applied: a struct cw_tunnel_conf is complete by itself. Strings are owned by the
+ * struct cw_conf and live as long as it. Any thread may read.
+ *
+ * This header knows nothing of libconfig; src/conf/conf_read.c does.
+ */
+#ifndef CW_CONF_CONF_H
+#define CW_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ipaddr.h"
+#include "base/log.h"
+#include "base/name.h"
+#include "base/rc.h"
+#include "base/secret.h"
+
+#define CW_CONF_TUNNELS_MAX 4000   /* tunnels in one file */
+#define CW_CONF_PAIRS_MAX 100	   /* selector pairs of one tunnel; Azure's own limit too */
+#define CW_CONF_PROPOSALS_MAX 16
+#define CW_CONF_NETWORKS_MAX 1000  /* prefixes of one site; Azure's own limit too */
+
+enum cw_ike_version { CW_IKE_V1 = 1, CW_IKE_V2 = 2 };
+
+enum cw_nat_traversal { CW_NAT_AUTO, CW_NAT_FORCE, CW_NAT_NEVER };
+
+/* How a tunnel's traffic meets its SAs. AUTO: xfrm interface, else VTI, else plain policies. */
+enum cw_interface_mode { CW_IF_AUTO, CW_IF_XFRM, CW_IF_VTI, CW_IF_POLICY };
+
+/* ANY: 0.0.0.0/0 and ::/0 both ways, routing decides. NETWORKS: a CHILD_SA per pair of prefixes. */
+enum cw_selectors { CW_SEL_ANY, CW_SEL_NETWORKS };
+
+enum cw_data_plane { CW_PLANE_AUTO, CW_PLANE_KERNEL };
+
+/* A lifetime of SAs. 0 means "no limit of this kind"; time_s is never 0. */
+struct cw_lifetime_conf {
+	uint32_t time_s;	 /* hard end */
+	uint32_t rekey_margin_s; /* the rekey starts this long before it, less up to rekey_jitter_s more */
+	uint32_t rekey_jitter_s; /* random part, 0..this, starts it earlier still */
+	uint64_t bytes;
+	uint64_t packets;
+};
+
+struct cw_prefixes {
+	struct cw_prefix *v;
+	size_t n;
+};
+
+/* Normalised proposals ("aes256-sha256-modp2048"), in the order they are offered. */
+struct cw_proposals {
+	const char *v[CW_CONF_PROPOSALS_MAX];
+	size_t n;
+};
+
+struct cw_tunnel_conf {
+	char name[CW_TUNNEL_NAME_MAX + 1];
+	char ifname[CW_IFNAME_SIZE];	/* "cw-…"; unique in the file */
+	const struct cw_site_conf *site; /* borrowed: the site it belongs to */
+
+	/* Ends. remote is an address or a DNS name; remote_addr is set when it is an address. */
+	const char *remote;
+	struct cw_addr remote_addr;	/* family NONE: remote is a name */
+	struct cw_addr local_addr;	/* family NONE: whatever the route to the peer says */
+	struct cw_addr public_addr;	/* family NONE: same as local */
+	const char *local_id;		/* NULL: public_addr, else the local address */
+	const char *remote_id;		/* NULL: the peer's address */
+	const struct cw_secret *psk;	/* borrowed from the site or the tunnel; never NULL in a good tunnel */
+
+	/* IKE */
+	enum cw_ike_version ike_version;
+	struct cw_proposals ike_proposals;
+	struct cw_proposals esp_proposals;
+	struct cw_lifetime_conf ike_lifetime; /* bytes and packets unused */
+	struct cw_lifetime_conf child_lifetime;
+	uint32_t dpd_delay_s;	/* silence before we ask */
+	uint32_t dpd_timeout_s; /* from the first unanswered question until the peer counts as dead */
+	enum cw_nat_traversal nat_traversal;
+	bool fragmentation;
+	bool mobike;
+	bool start;		/* brought up by itself; else it waits for the peer or for `up` */
+	uint32_t retry_min_s;	/* first pause between tries */
+	uint32_t retry_max_s;	/* cap of the pauses */
+	uint32_t retry_auth_s;	/* pause after a refused key or identity */
+
+	/* Data */
+	enum cw_interface_mode interface_mode;
+	enum cw_selectors selectors;
+	uint32_t mtu;
+	uint32_t replay_window; /* packets; 0: off */
+	bool esn;
+	bool copy_df;
+	bool copy_ecn;
+	struct cw_prefix inside_addr; /* address of ours on the interface; family NONE: none */
+	uint32_t metric;	      /* of this tunnel's routes; lower is preferred */
+
+	/* BGP (kept for the BGP module) */
+	struct cw_addr bgp_peer;      /* family NONE: no BGP */
+};
+
+struct cw_site_conf {
+	char name[CW_NAME_MAX + 1];
+	const char *profile;	/* a name from the profile table */
+	uint32_t asn;		/* 0: none */
+	struct cw_prefixes networks;
+	bool balance;
+	bool enabled;
+	struct cw_tunnel_conf *tunnels;
+	size_t n_tunnels;
+	struct cw_secret *psk;	/* owned */
+
+	/* A site with an error is not run, but it is shown: what is known of it is filled in. */
+	bool bad;
+	const char *bad_reason; /* the first error, with file:line; NULL when !bad */
+	unsigned line;
+};
+
+struct cw_gateway_conf {
+	char name[CW_NAME_MAX + 1];
+	struct cw_prefixes networks;
+	struct cw_addr router_id; /* IPv4 or none */
+	uint32_t asn;		  /* 0: none */
+	struct cw_addr local_addr;
+	struct cw_addr public_addr;
+	enum cw_data_plane data_plane;
+	enum cw_log_level log_level;
+	const char *control_socket; /* path */
+};
+
+struct cw_conf {
+	struct cw_gateway_conf gateway;
+	struct cw_site_conf *sites;
+	size_t n_sites;
+};
+
+enum cw_conf_severity { CW_CONF_ERROR, CW_CONF_WARNING };
+
+/* One finding. Texts never hold a secret. */
+struct cw_conf_issue {
+	enum cw_conf_severity severity;
+	const char *file;
+	unsigned line;	     /* 0: the whole file */
+	const char *setting; /* path such as "sites[1].tunnels[0].remote"; "" for the whole file */
+	const char *value;   /* as read; "" where there is none or it may not be shown */
+	const char *reason;
+	const char *remedy;  /* what would be right; "" when there is nothing to add */
+	bool fatal;	     /* not confined to one site: nothing can run */
+};
+
+struct cw_conf_report {
+	struct cw_conf_issue *v;
+	size_t n;
+	size_t n_errors;
+	bool fatal;
+};
+
+/*
+ * Reads and checks a file. Both results are always filled, also on failure, and are freed by
+ * cw_conf_free() and cw_conf_report_free().
+ *
+ * ret_conf: NULL when nothing can run (report->fatal); otherwise all sites, the bad ones marked.
+ * Returns CW_OK when there is no error (warnings may be), CW_E_INVALID when there are errors,
+ * CW_E_NOT_FOUND/CW_E_DENIED/CW_E_SYSTEM when the file can't be read (said in the report too),
+ * CW_E_NO_MEMORY.
+ */
+enum cw_rc cw_conf_read(const char *path, struct cw_conf **ret_conf, struct cw_conf_report *ret_report);
+
+void cw_conf_free(struct cw_conf *conf);
+void cw_conf_report_free(struct cw_conf_report *report);
+
+/*
+ * The canonical form: every setting that differs from its profile's or schema's default, in the
+ * schema's order, keys as psk-file paths only. Reading it again gives an equal conf.
+ * Returns malloc()ed text, or NULL when memory is out.
+ */
+char *cw_conf_print(const struct cw_conf *conf);
+
+/* Finds by name; NULL if there is none. */
+const struct cw_tunnel_conf *cw_conf_tunnel(const struct cw_conf *conf, const char *name);
+
+const char *cw_nat_traversal_name(enum cw_nat_traversal v);
+const char *cw_interface_mode_name(enum cw_interface_mode v);
+const char *cw_selectors_name(enum cw_selectors v);
+
+#endif

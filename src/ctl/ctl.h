@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ctl: the control socket's conversation, and the port through which it reaches the daemon.
+ *
+ * A Unix stream socket. The client sends one JSON object and a newline; the daemon answers with one
+ * JSON object and a newline and closes. Requests:
+ *   {"cmd":"status","tunnel":"NAME"?}   {"cmd":"up"|"down"|"restart","tunnel":"NAME"}
+ *   {"cmd":"rekey","tunnel":"NAME","what":"ike"|"child"}   {"cmd":"log","lines":N?}   {"cmd":"version"}
+ * Answers: {"ok":true, …} or {"ok":false,"error":"…","code":"not-found"|"invalid"|"denied"|"busy"|"internal"}.
+ * status: {"ok":true,"gateway":{…},"tunnels":[{…}]}; its members are the fields of tunnel_view.h, in lower
+ * case with '-', times in seconds, bytes as integers, unknown values null. JSON from causewayctl --json
+ * is the answer as it came.
+ *
+ * root and members of the socket's group may ask status, log and version; orders need uid 0 or the
+ * daemon's own uid (SO_PEERCRED).
+ *
+ * Limits: a request is at most 4096 bytes; 32 clients at once; a client that does not send or take
+ * within 10 s is dropped. Nothing blocks the loop.
+ */
+#ifndef CW_CTL_CTL_H
+#define CW_CTL_CTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rc.h"
+#include "base/time.h"
+#include "tunnel/tunnel_view.h"
+
+struct cw_loop;
+struct cw_ctl_server;
+
+/* Implemented by the daemon; called on the loop thread. */
+struct cw_ctl_port {
+	void (*gateway_view)(void *arg, struct cw_gateway_view *ret_view);
+	size_t (*tunnel_count)(void *arg);
+	/* View number i. */
+	void (*tunnel_view)(void *arg, size_t i, struct cw_tunnel_view *ret_view);
+	/* Orders. CW_E_NOT_FOUND: no such tunnel; CW_E_INVALID: not possible in its state, reterr says why. */
+	enum cw_rc (*up)(void *arg, const char *tunnel, char *reterr, size_t size);
+	enum cw_rc (*down)(void *arg, const char *tunnel, char *reterr, size_t size);
+	enum cw_rc (*restart)(void *arg, const char *tunnel, char *reterr, size_t size);
+	enum cw_rc (*rekey)(void *arg, const char *tunnel, bool child, char *reterr, size_t size);
+	void *arg;
+};
+
+/* Listens at path (mode 0660; its folder is made if missing, mode 0755). A stale socket of a dead daemon
+ * is replaced; a live one is CW_E_EXISTS: another causewayd runs. port is copied; reterr gets the reason. */
+enum cw_rc cw_ctl_server_new(struct cw_loop *loop, const char *path, const struct cw_ctl_port *port,
+			     struct cw_ctl_server **ret_server, char *reterr, size_t size);
+/* Closes clients, removes the socket. NULL is fine. */
+void cw_ctl_server_free(struct cw_ctl_server *server);
+
+/* Drops clients that are over time. Returns the next deadline. */
+struct cw_time cw_ctl_server_turn(struct cw_ctl_server *server, struct cw_time now);
+
+#endif
