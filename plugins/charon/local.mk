@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The one place that sees strongSwan's headers. They are system headers to the
+# compiler, since their warnings are not ours to fix.
+
+CW_CHARON_CPPFLAGS = $(AM_CPPFLAGS) \
+	-include $(top_srcdir)/plugins/charon/strongswan_config.h \
+	-DVERSION='"$(STRONGSWAN_VERSION)"' \
+	-isystem $(STRONGSWAN_SOURCE)/src/libstrongswan \
+	-isystem $(STRONGSWAN_SOURCE)/src/libcharon
+CW_CHARON_LIBS = \
+	$(STRONGSWAN_LIBDIR)/libcharon.so.0 \
+	$(STRONGSWAN_LIBDIR)/libstrongswan.so.0 \
+	-Wl,-rpath,$(STRONGSWAN_LIBDIR)
+
+EXTRA_DIST += plugins/charon/strongswan_config.h
+
+if WITH_CHARON
+noinst_LIBRARIES += libcw_charon.a
+libcw_charon_a_SOURCES =
+libcw_charon_a_CPPFLAGS = $(CW_CHARON_CPPFLAGS)
+endif
