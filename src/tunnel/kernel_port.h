@@ -7,8 +7,9 @@
  * daemon asks for interfaces and routes on the loop) and runs under the implementation's one lock.
  * Calls are idempotent where the text says "ensure" or "sync".
  *
- * What is ours: links whose if_id (xfrm) or key (VTI) lies in CW_IF_ID_BASE..+CW_ID_SPAN, SAs and
- * policies whose if_id or reqid does, routes with protocol CW_ROUTE_PROTOCOL. Nothing else is ever changed.
+ * What is ours: links whose if_id (xfrm) or key (VTI) lies in CW_IF_ID_BASE..+CW_IF_ID_SPAN, SAs and
+ * policies whose if_id, mark or reqid does (CW_REQID_BASE..+CW_REQID_SPAN), drop policies of CW_DROP_PRIORITY,
+ * routes with protocol CW_ROUTE_PROTOCOL. Nothing else is ever changed.
  *
  * Errors: enum cw_rc, and a struct cw_kernel_err with errno and the kernel's extended-ack text.
  */
@@ -30,6 +31,9 @@
 #define CW_REQID_BASE 0x63000000u
 #define CW_REQID_SPAN 0x00770000u
 #define CW_ROUTE_PROTOCOL 99 /* RTPROT of our routes; not in the kernel's or iproute2's list */
+/* Priority of the drop policies that keep a policy-based tunnel (no interface) closed while it is down.
+ * They have neither if_id nor reqid: this number is what marks them as ours. Worse than any of libcharon's. */
+#define CW_DROP_PRIORITY 0x63770001u
 #define CW_UNREACHABLE_METRIC 0x7fff0000u /* of the fail-closed routes: worse than any real one */
 
 struct cw_kernel_err {
