@@ -1,41 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef CW_STRONGSWAN_CONFIG_H
-#define CW_STRONGSWAN_CONFIG_H
+/*
+ * strongswan_config: stands in for the config.h that strongSwan's own configure
+ * makes. Its headers read it, and some of their structs change with it, so it
+ * must say what the distribution's build of libcharon said. The compiler takes
+ * it in before anything else (-include), in plugins/charon alone. VERSION comes
+ * from our configure, which checks that headers and libraries are of one version.
+ */
+#ifndef CW_CHARON_STRONGSWAN_CONFIG_H
+#define CW_CHARON_STRONGSWAN_CONFIG_H
 
-/* strongswan_config: stands in for the config.h that strongSwan's own configure
- * would make. Its headers read it, and some of their structs change with it, so
- * it must say what the distribution's build of libcharon said: Debian and
- * Ubuntu configure with mediation, IKEv1, IKEv2 and libcap. The compiler takes
- * it in before anything else (-include) in plugins/charon alone; VERSION comes
- * from configure, which checks that headers and libraries are of one version. */
+#include <features.h>
 
-#define ME			1	/* ike_sa_t, peer_cfg_t: mediation fields */
-#define USE_IKEV1		1
-#define USE_IKEV2		1
-#define CAPABILITIES		1
-#define CAPABILITIES_LIBCAP	1
+/* library.h refuses to go on without it. */
+#define CONFIG_H_INCLUDED		1
 
-#define HAVE_DLADDR		1
-#define HAVE_BACKTRACE		1
-#define HAVE_CLOCK_GETTIME	1
-#define HAVE_CONDATTR_CLOCK_MONOTONIC 1
-#define HAVE_PTHREAD_SPIN_INIT	1
-#define HAVE_PTHREAD_CONDATTR_INIT 1
-#define HAVE_SEM_TIMEDWAIT	1
-#define HAVE_PRCTL		1
-#define HAVE_GETTID		1
-#define HAVE_STDBOOL_H		1
-#define HAVE_SYS_PARAM_H	1
-#define HAVE_NETINET_IP6_H	1
-#define HAVE_IN6ADDR_ANY	1
-#define HAVE_IN6_PKTINFO	1
-#define HAVE_STRUCT_SADB_X_POLICY_SADB_X_POLICY_PRIORITY 1
-#define HAVE_LINUX_FIB_RULES_H	1
-#define HAVE_ASPRINTF		1
+/* Debian and Ubuntu configure with these. ME and USE_IKEV1 change structs:
+ * ike_sa_t, peer_cfg_t and child_cfg_t have members and methods more. */
+#define ME				1
+#define USE_IKEV1			1
+#define USE_IKEV2			1
+#define CAPABILITIES			1
+#define CAPABILITIES_LIBCAP		1
 
-/* strongSwan's <utils/types.h> guards its own with these. */
-#define HAVE_INT8_T		1
+/* What any Linux with glibc has, as far as the headers ask. Without the two
+ * on atomics, ref_get() would be a function that libstrongswan does not have. */
+#define HAVE_GCC_ATOMIC_OPERATIONS	1
+#define HAVE_GCC_SYNC_OPERATIONS	1
+#define HAVE_ALLOCA_H			1
+#define HAVE_CLOCK_GETTIME		1
+#define HAVE_CONDATTR_CLOCK_MONOTONIC	1
+#define HAVE_EXPLICIT_BZERO		1
+#define HAVE_FMEMOPEN			1
+#define HAVE_MEMRCHR			1
+#define HAVE_SIGWAITINFO		1
+#define HAVE_STDBOOL_H			1
+#define HAVE__BOOL			1
+#define HAVE_SYS_PARAM_H		1
 
-#define PLUGINDIR		"/usr/lib/ipsec/plugins"
+/* closefrom(3) came with glibc 2.34; declared again it would clash. */
+#if __GLIBC_PREREQ(2, 34)
+#define HAVE_CLOSEFROM			1
+#endif
+
+#ifdef __SIZEOF_INT128__
+#define HAVE_INT128			1
+#endif
 
 #endif
