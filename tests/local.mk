@@ -1,1 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests stand in the fragment of the folder they test. Here: the lints,
+# which look at the source once, in the plain build.
+
+cw_lints = \
+	tests/lint/clock \
+	tests/lint/includes \
+	tests/lint/man \
+	tests/lint/shell \
+	tests/lint/spdx \
+	tests/lint/symbols \
+	tests/lint/words
+
+if !SANITIZE
+TESTS += $(cw_lints)
+endif
+
+EXTRA_DIST += \
+	$(cw_lints) \
+	tests/lint/lint.py \
+	tests/lab \
+	tests/tools/build \
+	tests/tools/check \
+	tests/tools/common.sh \
+	tests/tools/deps \
+	tests/tools/tally
+
+# Folders are distributed whole; what an interpreter left in them is not.
+dist-hook:
+	find $(distdir) -name __pycache__ -prune -exec rm -rf {} +
