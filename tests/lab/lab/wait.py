@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Waiting for a state, in place of sleeping; and what a failed test says."""
+
+import os
+import time
+
+
+class Failure(Exception):
+    """The test has failed; the text is the reason, in one line."""
+
+
+class Skip(Exception):
+    """The test can't run here; the text is the reason."""
+
+
+# Emulated processors are slow: a timeout that only guards against hanging is stretched.
+PATIENCE = {"qemu": 4.0, "uml": 1.5}.get(os.environ.get("CW_KERNEL", ""), 1.0)
+
+
+def wait_for(condition, timeout_s, what, strict=False, poll_s=0.05):
+    """Poll condition() until it is true and return its value.
+
+    After timeout_s raise Failure naming `what`. The timeout is stretched on slow kernels, unless
+    strict: then it is a promise of the product that is being tested. A condition that raises
+    Failure or OSError is taken as not true yet, and its text is added to the failure's.
+    """
+    limit = timeout_s if strict else timeout_s * PATIENCE
+    end = time.monotonic() + limit
+    last = ""
+    while True:
+        try:
+            value = condition()
+            if value:
+                return value
+        except (Failure, OSError) as why:
+            last = " (last: %s)" % why
+        if time.monotonic() >= end:
+            raise Failure("waited %.3g s for %s%s" % (limit, what, last))
+        time.sleep(poll_s)
+
+
+def hold_true(condition, duration_s, what, poll_s=0.1):
+    """Watch that condition() stays true for duration_s; Failure the first time it is not."""
+    end = time.monotonic() + duration_s
+    while time.monotonic() < end:
+        if not condition():
+            raise Failure("%s did not hold for %g s" % (what, duration_s))
+        time.sleep(poll_s)
+
+
+def expect(value, what):
+    """Failure unless value is true."""
+    if not value:
+        raise Failure(what)
+    return value
+
+
+def expect_equal(got, wanted, what):
+    """Failure unless both are equal."""
+    if got != wanted:
+        raise Failure("%s: got %r, wanted %r" % (what, got, wanted))

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lab itself: strongSwan in the gateway's place carries ESP to every kind of peer.
+
+When these pass and a test of causewayd fails, the lab is not the reason.
+"""
+
+from lab import ANY_DUAL, PLACES, case, expect, expect_equal, xfrm
+
+BOTH = ("uml", "qemu")
+
+
+@case(kernels=BOTH, needs=["vti", "strongswan"])
+def strongswan_azure(lab):
+    """IKEv2, custom policy, any-any over VTI."""
+    a1 = lab.peer("A1", "azure")
+    lab.strongswan_gateway()
+    a1.wait_up()
+    lab.expect_traffic()
+    lab.expect_one_pair()
+    own, far = a1.kernel_pairs("198.51.100.10")
+    expect_equal((len(own), len(far)), (1, 1), "pairs at A1")
+
+
+@case(kernels=BOTH, needs=["vti", "libreswan"])
+def libreswan_azure(lab):
+    """libreswan as the peer, any-any by plain policies."""
+    a1 = lab.peer("A1", "azure", kind="libreswan")
+    lab.strongswan_gateway()
+    a1.wait_up()
+    lab.expect_traffic()
+    expect(a1.established(), "libreswan knows its IKE_SA")
+
+
+@case(kernels=BOTH, needs=["vti", "libreswan"])
+def libreswan_ikev1(lab):
+    """IKEv1 main mode with libreswan."""
+    pairs = [("10.20.0.0/16", "10.10.0.0/16")]
+    a1 = lab.peer("A1", "azure", kind="libreswan", version=1, esp="aes256-sha256", pairs=pairs)
+    lab.strongswan_gateway(version=1, esp="aes256-sha256", pairs=pairs)
+    a1.wait_up()
+    lab.expect_traffic()
+
+
+@case(needs=["vti"], matrix={"initiate": [("peer-starts", True), ("peer-waits", False)],
+                             "profile": ["azure-default", "azure-policy", "aws", "generic"]})
+def profiles(lab, initiate, profile):
+    """Every profile comes up whoever starts."""
+    from lab.profiles import PROFILES
+    name = "W1" if profile == "aws" else "A1"
+    lab.make_net(peers=(name,))
+    peer = lab.peer(name, profile, initiate=initiate)
+    same = {k: v for k, v in PROFILES[profile].items() if k in ("ike", "esp", "version", "pairs")}
+    lab.strongswan_gateway((name,), initiate=not initiate, **same)
+    peer.wait_up(timeout_s=20)
+    lab.expect_traffic(name)
+
+
+@case(needs=["vti", "nat"], kernels=BOTH)
+def behind_nat(lab):
+    """Through the NAT box everything goes by UDP 4500."""
+    net = lab.make_net(nat=True)
+    a1 = lab.peer("A1", "azure")
+    lab.strongswan_gateway()
+    a1.wait_up()
+    wire = net.capture("a1")
+    lab.expect_traffic(capture=wire)
+    expect(all(p.proto == 17 and 4500 in (p.sport, p.dport) for p in wire.esp()),
+           "ESP in UDP 4500 only")
+    states = [s for s in xfrm.states(net.G) if s.proto == "esp"]
+    expect(all(s.encap for s in states), "encapsulation on every SA of G")
+
+
+@case(needs=["xfrmi"])
+def xfrm_interface(lab):
+    """xfrm interfaces on both ends, both families inside."""
+    a1 = lab.peer("A1", "azure", plane="xfrmi", pairs=ANY_DUAL)
+    lab.strongswan_gateway(plane="xfrmi", pairs=ANY_DUAL)
+    a1.wait_up()
+    lab.expect_traffic()
+    lab.expect_traffic(ipv6=True)
+
+
+@case(needs=["vti"])
+def ipv6_inside(lab):
+    """IPv6 over a VTI."""
+    a1 = lab.peer("A1", "azure", pairs=ANY_DUAL)
+    lab.strongswan_gateway(pairs=ANY_DUAL)
+    a1.wait_up()
+    lab.expect_traffic(ipv6=True)
+
+
+@case(needs=["vti"])
+def two_tunnels_any_any(lab):
+    """Two any-any tunnels side by side, and the host behind them sends by either."""
+    net = lab.make_net(peers=("A1", "A2"))
+    peers = [lab.peer(n, "azure") for n in ("A1", "A2")]
+    lab.strongswan_gateway(("A1", "A2"))
+    for number, peer in enumerate(peers):
+        peer.wait_up()
+        net.G.ip("route replace 10.20.0.0/16 dev gw%d" % number)
+        net.via(peer.place.name)
+        lab.expect_traffic(peer.place.name)
+
+
+@case(needs=["vti"])
+def kill_block_restart(lab):
+    """The faults: a dead peer, blocked IKE, blocked ESP, a cut wire; and back."""
+    net = lab.net
+    a1 = lab.peer("A1", "azure", dpd_s=2)
+    g = lab.strongswan_gateway(dpd_s=2, dpd_action="start")
+    a1.wait_up()
+    lab.expect_traffic()
+    a1.kill9()
+    expect_equal(net.ping("lan", PLACES["A1"].host, 1, wait_s=1), 0, "answers from a dead peer")
+    a1.restart()
+    a1.wait_up(timeout_s=40)
+    lab.expect_traffic()
+    token = net.block("esp", "A1")
+    expect_equal(net.ping("lan", PLACES["A1"].host, 1, wait_s=1), 0, "answers with ESP blocked")
+    net.unblock(token)
+    net.wait_ping("lan", PLACES["A1"].host)
+    net.block("ike")
+    expect(g.rekey("child", "net-A1") == 1, "rekey was ordered")
+    expect_equal(len(a1.children()), 1, "children while IKE is blocked")
+    net.unblock()
+    net.set_link("A1", False)
+    expect_equal(net.ping("lan", PLACES["A1"].host, 1, wait_s=1), 0, "answers over a cut wire")
+    net.set_link("A1", True)
+    net.wait_ping("lan", PLACES["A1"].host, 20)
+
+
+@case(needs=["vti"], matrix={"kind": ["strongswan", "libreswan"], "psk": [
+    ("braces", b"test{123}"), ("hash", b"#secret-key#"), ("quote", b'a"b'), ("backslash", b"a\\b"),
+    ("blanks", b" lead and trail "), ("0x", b"0x41"), ("0s", b"0sQUJD"), ("utf8", "‘abc’".encode()),
+    ("one", b"k"), ("long", b"K" * 128)]})
+def key_bytes(lab, kind, psk):
+    """Peers take a key as bytes, whatever they are."""
+    if kind == "libreswan":
+        from lab import kernel, Skip
+        if not kernel.has("libreswan"):
+            raise Skip("no libreswan here")
+    a1 = lab.peer("A1", "azure", kind=kind, psk=psk)
+    lab.strongswan_gateway(psk=psk)
+    a1.wait_up()
+
+
+@case(needs=["vti", "netem"])
+def iperf_and_netem(lab):
+    """TCP through the tunnel, with and without delay."""
+    net = lab.net
+    a1 = lab.peer("A1", "azure", esp="aes256gcm16")
+    lab.strongswan_gateway(esp="aes256gcm16")
+    a1.wait_up()
+    net.wait_ping("lan", PLACES["A1"].host)
+    expect(net.iperf("lan", "vnet", PLACES["A1"].host, 2) > 1e6, "more than 1 Mbit/s")
+    net.netem("A1", "delay 20ms")
+    run = net.start_ping("lan", PLACES["A1"].host, 0.1)
+    net.netem("A1", "")
+    net.wait_ping("lan", PLACES["A1"].host)
+    sent, received, _ = net.stop_ping(run)
+    expect(received > 0 and sent - received <= 1, "pings survive netem: %d of %d"
+           % (received, sent))
