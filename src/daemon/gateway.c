@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/gateway.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/gateway_priv.h"
+#include "io/mailbox.h"
+#include "io/notify.h"
+#include "io/source.h"
+
+#define POLL_PATIENCE_S 10 /* a snapshot that does not come is asked for again */
+#define POLL_SOON_MS 100   /* pause between two snapshots on demand */
+#define STOP_WAIT_MS 2000
+
+struct cw_time cw_gateway_now(const struct cw_gateway *gw)
+{
+	return cw_loop_now(gw->parts.loop);
+}
+
+/* ---- actions ---- */
+
+/* Which of our addresses to use towards remote; the tunnel's answer to RESOLVE. */
+static void answer_resolved(struct cw_gateway *gw, struct slot *s, const struct cw_addr *remote)
+{
+	struct cw_tunnel_event ev = { .kind = CW_TEV_RESOLVED, .remote = *remote, .local = s->conf->local_addr };
+	char a[CW_ADDR_TEXT_MAX], b[CW_ADDR_TEXT_MAX];
+
+	if (ev.local.family == CW_FAMILY_NONE && cw_source_address(remote, &ev.local) != CW_OK) {
+		ev.kind = CW_TEV_RESOLVE_FAILED;
+		ev.cause = CW_CAUSE_NO_ROUTE;
+		ev.detail = cw_addr_print(remote, a, sizeof(a));
+		cw_gateway_step(gw, s, &ev);
+		return;
+	}
+	if (!s->nat_hint_given && cw_addr_is_private(&ev.local) && !cw_addr_is_private(remote) &&
+	    s->conf->public_addr.family == CW_FAMILY_NONE && !s->conf->local_id) {
+		s->nat_hint_given = true;
+		cw_log(CW_LOG_WARNING, CW_LOG_CONF_WARNING, s->conf->name,
+		       "our address %s is private but the peer %s is not, so there is likely a NAT; the peer sees "
+		       "%s as our identity. If it expects our public address, set public-address",
+		       cw_addr_print(&ev.local, a, sizeof(a)), cw_addr_print(remote, b, sizeof(b)), a);
+	}
+	cw_gateway_step(gw, s, &ev);
+}
+
+static void do_resolve(struct cw_gateway *gw, struct slot *s)
+{
+	enum cw_rc rc;
+
+	if (s->conf->remote_addr.family != CW_FAMILY_NONE) {
+		s->resolve_pending = true;
+		return;
+	}
+	rc = cw_resolve_start(gw->resolver, s->index, s->conf->remote);
+	if (rc != CW_OK) {
+		struct cw_tunnel_event ev = {
+			.kind = CW_TEV_RESOLVE_FAILED, .cause = CW_CAUSE_RESOLVE, .detail = cw_rc_name(rc),
+		};
+
+		cw_gateway_step(gw, s, &ev);
+	}
+}
+
+static void on_resolved(void *arg, const struct cw_resolve_answer *answer)
+{
+	struct cw_gateway *gw = arg;
+	struct slot *s = answer->token < gw->n_slots ? &gw->slots[answer->token] : NULL;
+
+	if (!s)
+		return;
+	if (answer->rc == CW_OK) {
+		/* One after the other, so that a dead first address is no dead end. */
+		answer_resolved(gw, s, &answer->addrs[s->resolve_round++ % answer->n_addrs]);
+	} else {
+		struct cw_tunnel_event ev = {
+			.kind = CW_TEV_RESOLVE_FAILED, .cause = CW_CAUSE_RESOLVE, .detail = answer->text,
+		};
+
+		cw_gateway_step(gw, s, &ev);
+	}
+}
+
+static void do_engine_set(struct cw_gateway *gw, struct slot *s)
+{
+	struct cw_ike_tunnel t = {
+		.index = s->index,
+		.generation = cw_tunnel_generation(s->tunnel),
+		.conf = s->conf,
+		.gateway_networks = gw->parts.conf->gateway.networks.v,
+		.n_gateway_networks = gw->parts.conf->gateway.networks.n,
+		.remote = cw_tunnel_remote(s->tunnel),
+		.local = cw_tunnel_local(s->tunnel),
+		.if_id = cw_gateway_if_id(s),
+		.mark = cw_gateway_mark(s),
+		.reqid_base = CW_REQID_BASE + s->number * 256,
+	};
+	enum cw_rc rc = gw->ike->ops->tunnel_set(gw->ike, &t);
+
+	if (rc != CW_OK)
+		cw_log(CW_LOG_ERROR, CW_LOG_IKE_START, s->conf->name, "the IKE engine refuses its settings: %s",
+		       cw_rc_name(rc));
+	/* A VTI is found by its outer ends (Linux vti_rcv), which may only be known now. */
+	if (s->mode == CW_IF_VTI)
+		cw_gateway_link(gw, s);
+}
+
+static void poll_soon(struct cw_gateway *gw)
+{
+	gw->poll_due = cw_time_min(gw->poll_due, cw_time_add_ms(cw_gateway_now(gw), POLL_SOON_MS));
+}
+
+static void carry_out(struct cw_gateway *gw, struct slot *s, const struct cw_tunnel_action *a)
+{
+	struct cw_ike *ike = gw->ike;
+
+	switch (a->kind) {
+	case CW_TA_RESOLVE:
+		do_resolve(gw, s);
+		break;
+	case CW_TA_ENGINE_SET:
+		do_engine_set(gw, s);
+		break;
+	case CW_TA_ENGINE_REMOVE:
+		ike->ops->tunnel_remove(ike, s->index);
+		break;
+	case CW_TA_INITIATE:
+		ike->ops->initiate(ike, s->index, a->pair);
+		break;
+	case CW_TA_TERMINATE_IKE:
+		ike->ops->terminate_ike(ike, a->id, a->force);
+		break;
+	case CW_TA_TERMINATE_CHILD:
+		ike->ops->terminate_child(ike, a->id);
+		break;
+	case CW_TA_CHECK_ALIVE:
+		ike->ops->check_alive(ike, a->id);
+		break;
+	case CW_TA_POLL:
+		poll_soon(gw);
+		break;
+	case CW_TA_CARRYING:
+		gw->routes_now = true;
+		break;
+	case CW_TA_LOG:
+		cw_log(a->level, a->log_id, s->conf->name, "%s", a->text);
+		break;
+	}
+}
+
+void cw_gateway_step(struct cw_gateway *gw, struct slot *s, const struct cw_tunnel_event *ev)
+{
+	struct cw_tunnel_actions actions;
+
+	cw_tunnel_step(s->tunnel, ev, cw_gateway_now(gw), &actions);
+	for (size_t i = 0; i < actions.n; i++)
+		carry_out(gw, s, &actions.v[i]);
+	if (s->resolve_pending) {
+		s->resolve_pending = false;
+		answer_resolved(gw, s, &s->conf->remote_addr);
+	}
+}
+
+/* ---- events ---- */
+
+static struct slot *slot_of(struct cw_gateway *gw, const struct cw_ike_event *ev)
+{
+	struct slot *s = ev->index < gw->n_slots ? &gw->slots[ev->index] : NULL;
+
+	return s && cw_tunnel_generation(s->tunnel) == ev->generation ? s : NULL;
+}
+
+static void on_snapshot(struct cw_gateway *gw, const struct cw_ike_event *ev)
+{
+	struct slot *s = slot_of(gw, ev);
+
+	if (ev->poll != gw->poll_no)
+		return;
+	if (!ev->no_ike && s) {
+		struct cw_tunnel_event tev = { .kind = CW_TEV_SNAPSHOT, .ike = ev };
+
+		cw_gateway_step(gw, s, &tev);
+	} else if (!ev->no_ike && ev->ike.state == CW_IKE_SA_ESTABLISHED) {
+		/* Of no tunnel that we know: nobody would ever close it. */
+		gw->ike->ops->terminate_ike(gw->ike, ev->ike.ike_id, false);
+	}
+	if (!ev->last)
+		return;
+	gw->poll_running = false;
+	gw->poll_due = cw_time_min(gw->poll_due, cw_time_add_s(cw_gateway_now(gw), CW_GATEWAY_POLL_S));
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		struct cw_tunnel_event end = { .kind = CW_TEV_SNAPSHOT_END, .poll_at = gw->poll_at };
+
+		if (!gw->slots[i].unusable)
+			cw_gateway_step(gw, &gw->slots[i], &end);
+	}
+}
+
+static void on_mail(void *arg, int fd, unsigned events)
+{
+	struct cw_gateway *gw = arg;
+	static struct cw_ike_event ev; /* big; the loop is one thread */
+
+	(void)fd;
+	(void)events;
+	while (cw_mailbox_take(gw->parts.box, &ev)) {
+		struct cw_tunnel_event tev = { .kind = CW_TEV_IKE, .ike = &ev };
+		struct slot *s = slot_of(gw, &ev);
+
+		if (ev.kind == CW_IKE_EV_SNAPSHOT)
+			on_snapshot(gw, &ev);
+		else if (s)
+			cw_gateway_step(gw, s, &tev);
+	}
+	if (cw_mailbox_lost(gw->parts.box)) {
+		cw_log(CW_LOG_INFO, CW_LOG_KERNEL_RESYNC, "gateway", "IKE events were lost; asking for all SAs again");
+		poll_soon(gw);
+	}
+}
+
+static void on_kernel_event(const struct cw_kernel_event *ev, void *arg)
+{
+	struct cw_gateway *gw = arg;
+
+	switch (ev->kind) {
+	case CW_KEV_LINK:
+		gw->reconcile_now = true;
+		break;
+	case CW_KEV_RESYNC:
+		cw_log(CW_LOG_INFO, CW_LOG_KERNEL_RESYNC, "gateway", "kernel events were lost; reading everything again");
+		gw->reconcile_now = true;
+		poll_soon(gw);
+		break;
+	case CW_KEV_ACQUIRE:
+		/* A policy without an SA: settle by comparing, whatever the reason. */
+		poll_soon(gw);
+		if (gw->ike)
+			gw->ike->ops->kernel_event(gw->ike, ev);
+		break;
+	case CW_KEV_EXPIRE:
+	case CW_KEV_MAPPING:
+		if (gw->ike)
+			gw->ike->ops->kernel_event(gw->ike, ev);
+		break;
+	}
+}
+
+static void on_kernel(void *arg, int fd, unsigned events)
+{
+	struct cw_gateway *gw = arg;
+
+	(void)fd;
+	(void)events;
+	gw->kernel->ops->events_read(gw->kernel, on_kernel_event, gw);
+}
+
+static void order_poll(struct cw_gateway *gw, struct cw_time now)
+{
+	if (gw->poll_running && cw_time_diff_us(now, gw->poll_at) < POLL_PATIENCE_S * 1000000LL) {
+		gw->poll_due = cw_time_add_s(gw->poll_at, POLL_PATIENCE_S);
+		return;
+	}
+	gw->poll_running = true;
+	gw->poll_at = now;
+	gw->poll_due = cw_time_add_s(now, POLL_PATIENCE_S);
+	gw->ike->ops->poll(gw->ike, ++gw->poll_no);
+}
+
+static struct cw_time on_turn(void *arg, struct cw_time now)
+{
+	static const struct cw_tunnel_event timer = { .kind = CW_TEV_TIMER };
+	struct cw_gateway *gw = arg;
+	struct cw_time due = CW_TIME_NEVER;
+
+	if (!gw->ike)
+		return due;
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		struct slot *s = &gw->slots[i];
+
+		if (cw_time_reached(cw_tunnel_next_due(s->tunnel), now))
+			cw_gateway_step(gw, s, &timer);
+		due = cw_time_min(due, cw_tunnel_next_due(s->tunnel));
+	}
+	if (gw->reconcile_now || cw_time_reached(gw->reconcile_due, now)) {
+		gw->reconcile_now = false;
+		gw->reconcile_due = cw_time_add_s(now, CW_GATEWAY_RECONCILE_S);
+		cw_gateway_reconcile(gw);
+	}
+	/* In the same turn: the first packet after "up" must find its way. Once a turn, not once a tunnel. */
+	if (gw->routes_now) {
+		gw->routes_now = false;
+		cw_gateway_routes(gw);
+	}
+	if (cw_time_reached(gw->sample_due, now)) {
+		gw->sample_due = cw_time_add_ms(now, CW_GATEWAY_SAMPLE_MS);
+		cw_gateway_sample(gw);
+	}
+	if (cw_time_reached(gw->poll_due, now))
+		order_poll(gw, now);
+	due = cw_time_min(due, cw_ctl_server_turn(gw->ctl, now));
+	due = cw_time_min(due, cw_time_min(gw->reconcile_due, gw->sample_due));
+	return cw_time_min(due, gw->poll_due);
+}
+
+/* ---- start and stop ---- */
+
+/* Seed for the jitter of one tunnel: differs between tunnels and between starts. */
+static uint64_t seed_of(const struct cw_gateway *gw, uint32_t index)
+{
+	uint64_t x = (uint64_t)gw->started_wall_s * 0x9e3779b97f4a7c15ULL ^ (uint64_t)gw->started_at.us;
+
+	return (x ^ ((uint64_t)index + 1) * 0xbf58476d1ce4e5b9ULL) | 1;
+}
+
+/* One CHILD_SA per pair of networks of the same family. */
+static uint32_t count_pairs(const struct cw_conf *conf, const struct cw_site_conf *site)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < conf->gateway.networks.n; i++) {
+		for (size_t k = 0; k < site->networks.n; k++)
+			n += conf->gateway.networks.v[i].addr.family == site->networks.v[k].addr.family;
+	}
+	return n;
+}
+
+static enum cw_rc make_slots(struct cw_gateway *gw)
+{
+	const struct cw_conf *conf = gw->parts.conf;
+	size_t n = 0;
+
+	for (size_t i = 0; i < conf->n_sites; i++) {
+		if (!conf->sites[i].bad && conf->sites[i].enabled)
+			n += conf->sites[i].n_tunnels;
+	}
+	gw->slots = calloc(n ? n : 1, sizeof(*gw->slots));
+	if (!gw->slots)
+		return CW_E_NO_MEMORY;
+	for (size_t i = 0; i < conf->n_sites; i++) {
+		const struct cw_site_conf *site = &conf->sites[i];
+
+		if (site->bad || !site->enabled)
+			continue;
+		for (size_t k = 0; k < site->n_tunnels; k++) {
+			struct slot *s = &gw->slots[gw->n_slots];
+
+			s->conf = &site->tunnels[k];
+			s->index = (uint32_t)gw->n_slots;
+			s->in_site = (uint32_t)k;
+			s->pairs = s->conf->selectors == CW_SEL_ANY ? 1 : count_pairs(conf, site);
+			s->silent_since = CW_TIME_NEVER;
+			s->asked_at = gw->started_at;
+			s->tunnel = cw_tunnel_new(s->conf, s->index, 1, s->pairs,
+						  seed_of(gw, s->index), gw->started_at);
+			if (!s->tunnel)
+				return CW_E_NO_MEMORY;
+			gw->n_slots++;
+		}
+	}
+	return CW_OK;
+}
+
+static enum cw_rc clean_earlier(struct cw_gateway *gw, char *reterr, size_t size)
+{
+	const char **keep = calloc(gw->n_slots + 1, sizeof(*keep));
+	struct cw_kernel_err err = { 0 };
+	size_t removed = 0, n = 0;
+	enum cw_rc rc;
+
+	if (!keep)
+		return CW_E_NO_MEMORY;
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		if (cw_gateway_has_link(&gw->slots[i]))
+			keep[n++] = gw->slots[i].conf->ifname;
+	}
+	rc = gw->kernel->ops->clean(gw->kernel, keep, n, &removed, &err);
+	free(keep);
+	if (rc != CW_OK) {
+		snprintf(reterr, size, "can't clear what an earlier run left in the kernel: %s (%s)",
+			 err.text[0] ? err.text : cw_rc_name(rc), strerror(err.err));
+		return rc;
+	}
+	if (removed)
+		cw_log(CW_LOG_NOTICE, CW_LOG_ADOPTED, "gateway",
+		       "%zu kernel objects of an earlier run removed, interfaces and routes adopted", removed);
+	return CW_OK;
+}
+
+enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gateway **ret_gateway,
+			  char *reterr, size_t size)
+{
+	struct cw_gateway *gw = calloc(1, sizeof(*gw));
+	struct cw_ctl_port port;
+	enum cw_rc rc;
+
+	if (!gw) {
+		snprintf(reterr, size, "%s", cw_rc_name(CW_E_NO_MEMORY));
+		return CW_E_NO_MEMORY;
+	}
+	gw->parts = *parts;
+	gw->kernel = parts->kernel;
+	gw->started_at = cw_loop_now(parts->loop);
+	gw->started_wall_s = cw_loop_wall_s(parts->loop);
+	gw->reconcile_due = gw->sample_due = gw->poll_due = gw->started_at;
+	snprintf(reterr, size, "%s", cw_rc_name(CW_E_NO_MEMORY));
+
+	/* The control socket first: it tells whether another causewayd runs, before we touch anything. */
+	cw_gateway_ctl_port(gw, &port);
+	rc = cw_ctl_server_new(parts->loop, parts->conf->gateway.control_socket, &port, &gw->ctl, reterr, size);
+	if (rc != CW_OK) {
+		free(gw);
+		return rc;
+	}
+	rc = gw->kernel->ops->probe(gw->kernel, &gw->caps);
+	if (rc != CW_OK || gw->caps.why[0]) {
+		snprintf(reterr, size, "%s", gw->caps.why[0] ? gw->caps.why : cw_rc_name(rc));
+		rc = rc == CW_OK ? CW_E_UNSUPPORTED : rc;
+	}
+	if (rc == CW_OK)
+		rc = make_slots(gw);
+	if (rc == CW_OK)
+		rc = cw_gateway_place(gw, reterr, size);
+	if (rc == CW_OK)
+		rc = clean_earlier(gw, reterr, size);
+	if (rc == CW_OK)
+		rc = cw_resolver_new(parts->loop, cw_resolve_system, on_resolved, gw, &gw->resolver);
+	if (rc == CW_OK)
+		rc = cw_loop_watch(parts->loop, gw->kernel->ops->event_fd(gw->kernel), CW_LOOP_READ, on_kernel, gw);
+	if (rc == CW_OK)
+		rc = cw_loop_watch(parts->loop, cw_mailbox_fd(parts->box), CW_LOOP_READ, on_mail, gw);
+	if (rc != CW_OK) {
+		cw_gateway_free(gw);
+		return rc;
+	}
+	cw_gateway_reconcile(gw);
+	cw_loop_on_turn(parts->loop, on_turn, gw);
+	*ret_gateway = gw;
+	return CW_OK;
+}
+
+void cw_gateway_start(struct cw_gateway *gw, struct cw_ike *ike)
+{
+	static const struct cw_tunnel_event start = { .kind = CW_TEV_START };
+
+	gw->ike = ike;
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		if (!gw->slots[i].unusable)
+			cw_gateway_step(gw, &gw->slots[i], &start);
+	}
+	cw_notify("READY=1");
+}
+
+void cw_gateway_free(struct cw_gateway *gw)
+{
+	struct cw_kernel_err err = { 0 };
+	size_t removed;
+
+	if (!gw)
+		return;
+	cw_loop_on_turn(gw->parts.loop, NULL, NULL);
+	cw_loop_unwatch(gw->parts.loop, cw_mailbox_fd(gw->parts.box));
+	cw_loop_unwatch(gw->parts.loop, gw->kernel->ops->event_fd(gw->kernel));
+	cw_resolver_free(gw->resolver);
+	if (gw->ike)
+		gw->ike->ops->stop(gw->ike, STOP_WAIT_MS);
+	/* Before the control socket goes: until then nobody else starts. */
+	if (gw->n_slots && gw->kernel->ops->clean(gw->kernel, NULL, 0, &removed, &err) != CW_OK)
+		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway", "not everything of ours could be removed: %s (%s)",
+		       err.text, strerror(err.err));
+	for (size_t i = 0; i < gw->n_slots; i++)
+		cw_tunnel_free(gw->slots[i].tunnel);
+	free(gw->slots);
+	cw_ctl_server_free(gw->ctl);
+	free(gw);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the control socket sees of the gateway, and the orders it gives.
+ */
+#include "daemon/gateway_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+
+/* Views come in this order: the running tunnels, then those of sites that don't run. */
+static const struct cw_site_conf *idle_site(const struct cw_gateway *gw, size_t i, size_t *ret_tunnel)
+{
+	const struct cw_conf *conf = gw->parts.conf;
+
+	for (size_t k = 0; k < conf->n_sites; k++) {
+		const struct cw_site_conf *site = &conf->sites[k];
+		size_t n = site->n_tunnels ? site->n_tunnels : 1;
+
+		if (!site->bad && site->enabled)
+			continue;
+		if (i < n) {
+			*ret_tunnel = i;
+			return site;
+		}
+		i -= n;
+	}
+	return NULL;
+}
+
+static size_t tunnel_count(void *arg)
+{
+	const struct cw_gateway *gw = arg;
+	const struct cw_conf *conf = gw->parts.conf;
+	size_t n = gw->n_slots;
+
+	for (size_t k = 0; k < conf->n_sites; k++) {
+		if (conf->sites[k].bad || !conf->sites[k].enabled)
+			n += conf->sites[k].n_tunnels ? conf->sites[k].n_tunnels : 1;
+	}
+	return n;
+}
+
+static void idle_view(const struct cw_gateway *gw, size_t i, struct cw_tunnel_view *v)
+{
+	size_t k = 0;
+	const struct cw_site_conf *site = idle_site(gw, i, &k);
+
+	memset(v, 0, sizeof(*v));
+	v->next_try_in_s = -1;
+	v->since_wall_s = gw->started_wall_s;
+	v->for_s = cw_time_diff_us(cw_gateway_now(gw), gw->started_at) / 1000000;
+	if (!site)
+		return;
+	snprintf(v->site, sizeof(v->site), "%s", site->name);
+	snprintf(v->profile, sizeof(v->profile), "%s", site->profile ? site->profile : "");
+	if (k < site->n_tunnels && site->tunnels[k].name[0])
+		snprintf(v->name, sizeof(v->name), "%s", site->tunnels[k].name);
+	else
+		snprintf(v->name, sizeof(v->name), "%s", site->name);
+	if (k < site->n_tunnels && site->tunnels[k].remote)
+		snprintf(v->remote, sizeof(v->remote), "%s", site->tunnels[k].remote);
+	if (site->bad) {
+		v->state = CW_TUNNEL_CONF_ERROR;
+		v->cause = CW_CAUSE_CONFIG;
+		v->wanted_up = true;
+		snprintf(v->conf_error, sizeof(v->conf_error), "%s", site->bad_reason ? site->bad_reason : "");
+	} else {
+		v->state = CW_TUNNEL_DOWN;
+		snprintf(v->detail, sizeof(v->detail), "enabled = false");
+	}
+}
+
+static void add_routes(const struct slot *s, struct cw_tunnel_view *v)
+{
+	const struct cw_prefixes *nets = &s->conf->site->networks;
+
+	if (!cw_gateway_has_link(s))
+		return;
+	for (size_t k = 0; k < nets->n && v->n_routes < CW_VIEW_ROUTES_MAX; k++)
+		v->routes[v->n_routes++] = (struct cw_view_route){
+			.dst = nets->v[k],
+			.installed = s->link_ok && cw_tunnel_carries(s->tunnel),
+			.metric = s->conf->metric + s->in_site,
+		};
+}
+
+static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
+{
+	struct cw_gateway *gw = arg;
+	struct slot *s;
+
+	if (i >= gw->n_slots) {
+		idle_view(gw, i - gw->n_slots, v);
+		return;
+	}
+	s = &gw->slots[i];
+	cw_gateway_counters(gw, s);
+	cw_tunnel_view(s->tunnel, cw_gateway_now(gw), cw_loop_wall_s(gw->parts.loop), v);
+	v->has_link = cw_gateway_has_link(s) && !s->unusable;
+	v->link_ok = s->link_ok;
+	v->link_kind = s->mode == CW_IF_VTI ? CW_LINK_VTI : CW_LINK_XFRM;
+	if (v->has_link) {
+		snprintf(v->ifname, sizeof(v->ifname), "%s", s->conf->ifname);
+		v->if_id = CW_IF_ID_BASE + s->number;
+		v->mtu = s->conf->mtu;
+		v->inside_addr = s->conf->inside_addr;
+	}
+	add_routes(s, v);
+	if (s->unusable) {
+		v->wanted_up = s->conf->start;
+		v->cause = v->last_error = CW_CAUSE_KERNEL;
+		snprintf(v->detail, sizeof(v->detail), "%s", s->unusable_why);
+		v->last_error_wall_s = gw->started_wall_s;
+	}
+}
+
+static void gateway_view(void *arg, struct cw_gateway_view *v)
+{
+	struct cw_gateway *gw = arg;
+	struct cw_kernel *k = gw->kernel;
+
+	memset(v, 0, sizeof(*v));
+	snprintf(v->name, sizeof(v->name), "%s", gw->parts.conf->gateway.name);
+	snprintf(v->version, sizeof(v->version), "%s", CW_VERSION);
+	snprintf(v->ike_engine, sizeof(v->ike_engine), "%s", gw->ike ? gw->ike->ops->version(gw->ike) : "");
+	snprintf(v->kernel, sizeof(v->kernel), "%s", gw->caps.release);
+	snprintf(v->conf_path, sizeof(v->conf_path), "%s", gw->parts.conf_path);
+	snprintf(v->data_plane, sizeof(v->data_plane), "kernel");
+	snprintf(v->data_plane_why, sizeof(v->data_plane_why), "%s",
+		 gw->caps.xfrm_interface ? "ESP and xfrm interfaces" :
+		 gw->caps.vti		 ? "ESP and VTI; no xfrm interfaces" :
+					   "ESP; neither xfrm interfaces nor VTI");
+	v->started_wall_s = gw->started_wall_s;
+	v->up_for_s = cw_time_diff_us(cw_gateway_now(gw), gw->started_at) / 1000000;
+	v->forwarding4 = k->ops->forwarding(k, CW_FAMILY_IPV4);
+	v->forwarding6 = k->ops->forwarding(k, CW_FAMILY_IPV6);
+	v->xfrm_in_no_pols = k->ops->xfrm_stat(k, "XfrmInNoPols");
+	v->xfrm_in_tmpl_mismatch = k->ops->xfrm_stat(k, "XfrmInTmplMismatch");
+	v->xfrm_in_state_seq_error = k->ops->xfrm_stat(k, "XfrmInStateSeqError");
+	v->xfrm_in_no_states = k->ops->xfrm_stat(k, "XfrmInNoStates");
+	v->xfrm_out_no_states = k->ops->xfrm_stat(k, "XfrmOutNoStates");
+	v->xfrm_in_state_proto_error = k->ops->xfrm_stat(k, "XfrmInStateProtoError");
+	v->n_conf_errors = gw->parts.n_conf_errors;
+}
+
+/* ---- orders ---- */
+
+static enum cw_rc find(struct cw_gateway *gw, const char *name, struct slot **ret_slot, char *reterr, size_t size)
+{
+	size_t n = tunnel_count(gw);
+
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		if (strcmp(gw->slots[i].conf->name, name) != 0)
+			continue;
+		if (gw->slots[i].unusable) {
+			snprintf(reterr, size, "tunnel %s can't run here: %s", name, gw->slots[i].unusable_why);
+			return CW_E_INVALID;
+		}
+		if (!gw->ike) {
+			snprintf(reterr, size, "causewayd is still starting; try again");
+			return CW_E_BUSY;
+		}
+		*ret_slot = &gw->slots[i];
+		return CW_OK;
+	}
+	for (size_t i = gw->n_slots; i < n; i++) {
+		static struct cw_tunnel_view v; /* big; the loop is one thread */
+
+		idle_view(gw, i - gw->n_slots, &v);
+		if (strcmp(v.name, name) != 0)
+			continue;
+		if (v.state == CW_TUNNEL_CONF_ERROR)
+			snprintf(reterr, size, "tunnel %s does not run: %s", name, v.conf_error);
+		else
+			snprintf(reterr, size, "tunnel %s does not run: its site has enabled = false", name);
+		return CW_E_INVALID;
+	}
+	snprintf(reterr, size, "there is no tunnel %s; causewayctl status lists them", name);
+	return CW_E_NOT_FOUND;
+}
+
+static enum cw_rc order(void *arg, const char *name, enum cw_tunnel_event_kind kind, char *reterr, size_t size)
+{
+	struct cw_gateway *gw = arg;
+	struct cw_tunnel_event ev = { .kind = kind };
+	struct slot *s;
+	enum cw_rc rc = find(gw, name, &s, reterr, size);
+
+	if (rc != CW_OK)
+		return rc;
+	cw_gateway_step(gw, s, &ev);
+	return CW_OK;
+}
+
+static enum cw_rc up(void *arg, const char *name, char *reterr, size_t size)
+{
+	return order(arg, name, CW_TEV_UP, reterr, size);
+}
+
+static enum cw_rc down(void *arg, const char *name, char *reterr, size_t size)
+{
+	return order(arg, name, CW_TEV_DOWN, reterr, size);
+}
+
+static enum cw_rc restart(void *arg, const char *name, char *reterr, size_t size)
+{
+	return order(arg, name, CW_TEV_RESTART, reterr, size);
+}
+
+static enum cw_rc rekey(void *arg, const char *name, bool child, char *reterr, size_t size)
+{
+	struct cw_gateway *gw = arg;
+	const struct cw_ike_sa_info *ike;
+	struct slot *s;
+	size_t n = 0;
+	enum cw_rc rc = find(gw, name, &s, reterr, size);
+
+	if (rc != CW_OK)
+		return rc;
+	ike = cw_tunnel_primary(s->tunnel);
+	if (!ike) {
+		snprintf(reterr, size, "tunnel %s is %s: there is no IKE_SA to rekey", name,
+			 cw_tunnel_state_name(cw_tunnel_state(s->tunnel)));
+		return CW_E_INVALID;
+	}
+	if (!child) {
+		gw->ike->ops->rekey_ike(gw->ike, ike->ike_id);
+		return CW_OK;
+	}
+	for (size_t i = 0; i < cw_tunnel_children(s->tunnel); i++) {
+		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
+
+		if (c->state != CW_CHILD_INSTALLED)
+			continue;
+		gw->ike->ops->rekey_child(gw->ike, c->child_id);
+		n++;
+	}
+	if (!n) {
+		snprintf(reterr, size, "tunnel %s has no CHILD_SA to rekey", name);
+		return CW_E_INVALID;
+	}
+	return CW_OK;
+}
+
+void cw_gateway_ctl_port(struct cw_gateway *gw, struct cw_ctl_port *ret_port)
+{
+	*ret_port = (struct cw_ctl_port){
+		.gateway_view = gateway_view,
+		.tunnel_count = tunnel_count,
+		.tunnel_view = tunnel_view,
+		.up = up,
+		.down = down,
+		.restart = restart,
+		.rekey = rekey,
+		.arg = gw,
+	};
+}
