@@ -4,6 +4,7 @@
 
 cw_lints = \
 	tests/lint/clock \
+	tests/lint/dist \
 	tests/lint/includes \
 	tests/lint/man \
 	tests/lint/shell \
