@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Unit tests stand in the fragment of the folder they test. Here: the lints,
-# which look at the source once, in the plain build.
+# Unit tests stand in the fragment of the folder they test. Here: the lints
+# and the tests of the tools, which run once, in the plain build.
 
 cw_lints = \
 	tests/lint/clock \
@@ -13,18 +13,20 @@ cw_lints = \
 	tests/lint/words
 
 if !SANITIZE
-TESTS += $(cw_lints)
+TESTS += $(cw_lints) tests/tools/test-tally
 endif
 
 EXTRA_DIST += \
 	$(cw_lints) \
 	tests/lint/lint.py \
 	tests/lab \
+	tests/system \
 	tests/tools/build \
 	tests/tools/check \
 	tests/tools/common.sh \
 	tests/tools/deps \
-	tests/tools/tally
+	tests/tools/tally \
+	tests/tools/test-tally
 
 # Folders are distributed whole; what an interpreter left in them is not.
 dist-hook:
