@@ -9,8 +9,8 @@ CW_CHARON_CPPFLAGS = $(AM_CPPFLAGS) \
 	-isystem $(STRONGSWAN_SOURCE)/src/libcharon
 CW_CHARON_LIBS = \
 	$(STRONGSWAN_LIBDIR)/libcharon.so.0 \
-	$(STRONGSWAN_LIBDIR)/libstrongswan.so.0 \
-	-Wl,-rpath,$(STRONGSWAN_LIBDIR)
+	$(STRONGSWAN_LIBDIR)/libstrongswan.so.0
+CW_CHARON_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(STRONGSWAN_LIBDIR)
 
 EXTRA_DIST += plugins/charon/strongswan_config.h
 
