@@ -5,11 +5,29 @@
  * A Unix stream socket. The client sends one JSON object and a newline; the daemon answers with one
  * JSON object and a newline and closes. Requests:
  *   {"cmd":"status","tunnel":"NAME"?}   {"cmd":"up"|"down"|"restart","tunnel":"NAME"}
- *   {"cmd":"rekey","tunnel":"NAME","what":"ike"|"child"}   {"cmd":"log","lines":N?}   {"cmd":"version"}
- * Answers: {"ok":true, …} or {"ok":false,"error":"…","code":"not-found"|"invalid"|"denied"|"busy"|"internal"}.
- * status: {"ok":true,"gateway":{…},"tunnels":[{…}]}; its members are the fields of tunnel_view.h, in lower
- * case with '-', times in seconds, bytes as integers, unknown values null. JSON from causewayctl --json
- * is the answer as it came.
+ *   {"cmd":"rekey","tunnel":"NAME","what":"ike"|"child"}
+ *   {"cmd":"log","lines":N?}   {"cmd":"version"}
+ * tunnel: for status a site's name will do too, and means all of its tunnels. The end of what the
+ * client sends ends a request as a newline does; what follows the newline is not read.
+ *
+ * Answers: {"ok":true, …} or {"ok":false,"error":"…","code":"…"} with code one of "not-found",
+ * "invalid", "denied", "busy", "internal".
+ *   status:  "gateway":{…}, "tunnels":[{…}]: always every configured tunnel
+ *   orders:  "cmd", "tunnel": the order is taken; status shows how it goes on
+ *   log:     "lines":[{"at-wall-s","level","text"}], oldest first; 50 if no number is named
+ *   version: "version", "ike-engine", "kernel"
+ * Members of a gateway and a tunnel are the fields of tunnel_view.h with '-' for '_', times in
+ * seconds, bytes as integers, unknown values null, SPIs as "0x…". Where they differ:
+ *   cause with detail, last_error, last_rekey_error:
+ *              null or {"name","text","remedy","detail"}, last-error with "at-wall-s" too;
+ *              names and texts are those of cause.h
+ *   ike        null or the fields of struct cw_ike_sa_info
+ *   children   a list with the fields of struct cw_child_info; local-ts, remote-ts: lists
+ *   interface  null or {"name","kind":"xfrm"|"vti","ok","if-id","mtu","inside-addr"}
+ *   routes     [{"dst","installed","metric"}]
+ *   history    [{"at-wall-s","from","to","cause":null or a cause's name}], newest first
+ * Names are stable: members are added, never renamed. JSON from causewayctl --json is the answer as
+ * it came.
  *
  * root and members of the socket's group may ask status, log and version; orders need uid 0 or the
  * daemon's own uid (SO_PEERCRED).
@@ -28,6 +46,8 @@
 #include "base/time.h"
 #include "tunnel/tunnel_view.h"
 
+#define CW_CTL_SOCKET "/run/causeway/control" /* where nothing else is said */
+
 struct cw_loop;
 struct cw_ctl_server;
 
@@ -37,7 +57,8 @@ struct cw_ctl_port {
 	size_t (*tunnel_count)(void *arg);
 	/* View number i. */
 	void (*tunnel_view)(void *arg, size_t i, struct cw_tunnel_view *ret_view);
-	/* Orders. CW_E_NOT_FOUND: no such tunnel; CW_E_INVALID: not possible in its state, reterr says why. */
+	/* Orders. CW_E_NOT_FOUND: no such tunnel; CW_E_INVALID: not possible in its state, reterr
+	 * says why. */
 	enum cw_rc (*up)(void *arg, const char *tunnel, char *reterr, size_t size);
 	enum cw_rc (*down)(void *arg, const char *tunnel, char *reterr, size_t size);
 	enum cw_rc (*restart)(void *arg, const char *tunnel, char *reterr, size_t size);
@@ -45,8 +66,9 @@ struct cw_ctl_port {
 	void *arg;
 };
 
-/* Listens at path (mode 0660; its folder is made if missing, mode 0755). A stale socket of a dead daemon
- * is replaced; a live one is CW_E_EXISTS: another causewayd runs. port is copied; reterr gets the reason. */
+/* Listens at path (mode 0660; its folder is made if missing, mode 0755). A stale socket of a dead
+ * daemon is replaced; a live one is CW_E_EXISTS: another causewayd runs. port is copied; reterr gets
+ * the reason. */
 enum cw_rc cw_ctl_server_new(struct cw_loop *loop, const char *path, const struct cw_ctl_port *port,
 			     struct cw_ctl_server **ret_server, char *reterr, size_t size);
 /* Closes clients, removes the socket. NULL is fine. */
