@@ -10,7 +10,7 @@ CW_CHARON_CPPFLAGS = $(AM_CPPFLAGS) \
 CW_CHARON_LIBS = \
 	$(STRONGSWAN_LIBDIR)/libcharon.so.0 \
 	$(STRONGSWAN_LIBDIR)/libstrongswan.so.0
-CW_CHARON_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(STRONGSWAN_LIBDIR)
+CW_CHARON_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(STRONGSWAN_LIBDIR)
 
 EXTRA_DIST += plugins/charon/strongswan_config.h
 
