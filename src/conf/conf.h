@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/ipaddr.h"
 #include "base/log.h"
@@ -26,6 +27,8 @@
 #define CW_CONF_PAIRS_MAX 100	   /* selector pairs of one tunnel; Azure's own limit too */
 #define CW_CONF_PROPOSALS_MAX 16
 #define CW_CONF_NETWORKS_MAX 1000  /* prefixes of one site; Azure's own limit too */
+
+struct cw_pool;
 
 enum cw_ike_version { CW_IKE_V1 = 1, CW_IKE_V2 = 2 };
 
@@ -71,7 +74,10 @@ struct cw_tunnel_conf {
 	struct cw_addr public_addr;	/* family NONE: same as local */
 	const char *local_id;		/* NULL: public_addr, else the local address */
 	const char *remote_id;		/* NULL: the peer's address */
-	const struct cw_secret *psk;	/* borrowed from the site or the tunnel; never NULL in a good tunnel */
+	const struct cw_secret *psk;	/* the site's or own_psk; never NULL in a tunnel of a good site */
+	struct cw_secret *own_psk;	/* owned; NULL: the site's is used */
+	const char *psk_file;		/* as written in the file; NULL: the key was written inline */
+	bool psk_omitted;		/* this is a printed copy, which holds no keys */
 
 	/* IKE */
 	enum cw_ike_version ike_version;
@@ -100,8 +106,7 @@ struct cw_tunnel_conf {
 	struct cw_prefix inside_addr; /* address of ours on the interface; family NONE: none */
 	uint32_t metric;	      /* of this tunnel's routes; lower is preferred */
 
-	/* BGP (kept for the BGP module) */
-	struct cw_addr bgp_peer;      /* family NONE: no BGP */
+	struct cw_addr bgp_peer; /* family NONE: no BGP */
 };
 
 struct cw_site_conf {
@@ -113,7 +118,7 @@ struct cw_site_conf {
 	bool enabled;
 	struct cw_tunnel_conf *tunnels;
 	size_t n_tunnels;
-	struct cw_secret *psk;	/* owned */
+	struct cw_secret *psk;	/* owned; NULL where each tunnel has its own */
 
 	/* A site with an error is not run, but it is shown: what is known of it is filled in. */
 	bool bad;
@@ -137,6 +142,7 @@ struct cw_conf {
 	struct cw_gateway_conf gateway;
 	struct cw_site_conf *sites;
 	size_t n_sites;
+	struct cw_pool *pool; /* texts and prefixes; private to src/conf */
 };
 
 enum cw_conf_severity { CW_CONF_ERROR, CW_CONF_WARNING };
@@ -158,6 +164,7 @@ struct cw_conf_report {
 	size_t n;
 	size_t n_errors;
 	bool fatal;
+	struct cw_pool *pool; /* the texts; private to src/conf */
 };
 
 /*
@@ -175,8 +182,25 @@ void cw_conf_free(struct cw_conf *conf);
 void cw_conf_report_free(struct cw_conf_report *report);
 
 /*
+ * One finding on one line, without a newline:
+ *   FILE:LINE: error: SETTING: "VALUE" REASON; REMEDY
+ * What is not printable ASCII is written as \xNN. Cut to size like snprintf(). Returns buf.
+ */
+const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, size_t size);
+
+/*
+ * What `causewayd -n` does: reads and checks the file at path, prints the findings to err, one a
+ * line, and, when there is no error, the canonical form to out.
+ * Returns an exit code: 0 no error, 1 the file can't be read (or memory is out), 2 errors in it.
+ */
+int cw_conf_check_main(const char *path, FILE *out, FILE *err);
+
+/*
  * The canonical form: every setting that differs from its profile's or schema's default, in the
- * schema's order, keys as psk-file paths only. Reading it again gives an equal conf.
+ * schema's order; what all tunnels of a site share stands at the site. Keys are named by their
+ * psk-file; a key that was written inline is left out and `psk-omitted = true` stands for it, with
+ * which the copy can be read and printed again but not run. Reading it again, in the same folder,
+ * gives an equal conf.
  * Returns malloc()ed text, or NULL when memory is out.
  */
 char *cw_conf_print(const struct cw_conf *conf);

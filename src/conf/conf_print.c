@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "conf/conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf_int.h"
+#include "conf/value.h"
+
+/* A tunnel as it would be if nothing but its name were set: what need not be printed. */
+static struct cw_tunnel_conf plain_tunnel(const struct cw_conf *conf, const struct cw_site_conf *site,
+					  const struct cw_tunnel_conf *t, size_t k)
+{
+	const struct cw_profile *profile = cw_profile_find(site->profile);
+	const struct cw_lifetime_conf *ike = &profile->values.ike_lifetime;
+	const struct cw_lifetime_conf *child = &profile->values.child_lifetime;
+	struct cw_tunnel_conf plain = profile->values;
+
+	cw_conf_derive_name(site->name, k, plain.name);
+	cw_conf_derive_ifname(t->name, plain.ifname);
+	plain.local_addr = conf->gateway.local_addr;
+	plain.public_addr = conf->gateway.public_addr;
+	plain.ike_lifetime.rekey_margin_s =
+		cw_profile_scale(ike->rekey_margin_s, ike->time_s, t->ike_lifetime.time_s);
+	plain.ike_lifetime.rekey_jitter_s =
+		cw_profile_scale(ike->rekey_jitter_s, ike->time_s, t->ike_lifetime.time_s);
+	plain.child_lifetime.rekey_margin_s =
+		cw_profile_scale(child->rekey_margin_s, child->time_s, t->child_lifetime.time_s);
+	plain.child_lifetime.rekey_jitter_s =
+		cw_profile_scale(child->rekey_jitter_s, child->time_s, t->child_lifetime.time_s);
+	return plain;
+}
+
+static bool text_equal(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool differs(const struct cw_conf *conf, const struct cw_site_conf *site, size_t k,
+		    const struct cw_setting *row)
+{
+	const struct cw_tunnel_conf *t = &site->tunnels[k];
+	struct cw_tunnel_conf plain = plain_tunnel(conf, site, t, k);
+
+	return cw_value_present(row, t) && !cw_value_equal(row, t, &plain);
+}
+
+/* What all tunnels of a site share stands at the site. A margin that one tunnel got from its
+ * lifetime and another was given is not shared, though it be the same number. */
+static bool shared(const struct cw_conf *conf, const struct cw_site_conf *site,
+		   const struct cw_setting *row)
+{
+	if (!(row->levels & CW_LEVEL_SITE) || row->home != CW_HOME_TUNNEL)
+		return false;
+	for (size_t k = 0; k < site->n_tunnels; k++) {
+		if (!cw_value_equal(row, &site->tunnels[0], &site->tunnels[k]) ||
+		    !differs(conf, site, k, row))
+			return false;
+	}
+	return site->n_tunnels > 0;
+}
+
+static void print_row(const struct cw_setting *row, const void *home, const char *indent, FILE *out)
+{
+	fprintf(out, "%s%s = ", indent, row->name);
+	cw_value_print(row, home, out);
+	fputs(";\n", out);
+}
+
+/* All keys of a site are one and the same setting: it stands at the site. */
+static bool shared_key(const struct cw_site_conf *site)
+{
+	for (size_t k = 0; k < site->n_tunnels; k++) {
+		if (site->tunnels[k].own_psk ||
+		    !text_equal(site->tunnels[k].psk_file, site->tunnels[0].psk_file) ||
+		    site->tunnels[k].psk_omitted != site->tunnels[0].psk_omitted)
+			return false;
+	}
+	return site->n_tunnels > 0;
+}
+
+static void print_key(const struct cw_tunnel_conf *t, const char *indent, FILE *out)
+{
+	if (t->psk_file) {
+		fprintf(out, "%spsk-file = ", indent);
+		cw_text_quote(t->psk_file, out);
+		fputs(";\n", out);
+	} else if (t->psk || t->psk_omitted) {
+		fprintf(out, "%spsk-omitted = true; # the key stands inline in the original\n", indent);
+	}
+}
+
+static void print_tunnel(const struct cw_conf *conf, const struct cw_site_conf *site, size_t k,
+			 FILE *out)
+{
+	static const char indent[] = "\t\t\t\t";
+	const struct cw_tunnel_conf *t = &site->tunnels[k];
+	const struct cw_setting *row;
+
+	fputs("\t\t\t{\n", out);
+	for (size_t i = 0; (row = cw_setting_at(i)) != NULL; i++) {
+		if (row->type == CW_TYPE_KEY_FILE && !shared_key(site))
+			print_key(t, indent, out);
+		if (row->home != CW_HOME_TUNNEL || strcmp(row->name, "psk-omitted") == 0 ||
+		    !differs(conf, site, k, row) || shared(conf, site, row))
+			continue;
+		print_row(row, t, indent, out);
+	}
+	fprintf(out, "\t\t\t}%s\n", k + 1 < site->n_tunnels ? "," : "");
+}
+
+static void print_site(const struct cw_conf *conf, size_t i, FILE *out)
+{
+	static const char indent[] = "\t\t";
+	const struct cw_site_conf *site = &conf->sites[i];
+	struct cw_site_conf dflt = { 0 };
+	const struct cw_setting *row;
+
+	for (size_t k = 0; (row = cw_setting_at(k)) != NULL; k++) {
+		if (row->home == CW_HOME_SITE)
+			cw_value_set_default(row, &dflt);
+	}
+	fputs("\t{\n", out);
+	for (size_t k = 0; (row = cw_setting_at(k)) != NULL; k++) {
+		if (row->home == CW_HOME_SITE && cw_value_present(row, site) &&
+		    !cw_value_equal(row, site, &dflt))
+			print_row(row, site, indent, out);
+		if (row->type == CW_TYPE_KEY_FILE && shared_key(site))
+			print_key(&site->tunnels[0], indent, out);
+	}
+	for (size_t k = 0; (row = cw_setting_at(k)) != NULL; k++) {
+		if (strcmp(row->name, "psk-omitted") != 0 && shared(conf, site, row))
+			print_row(row, &site->tunnels[0], indent, out);
+	}
+	fputs("\t\ttunnels = (\n", out);
+	for (size_t k = 0; k < site->n_tunnels; k++)
+		print_tunnel(conf, site, k, out);
+	fprintf(out, "\t\t);\n\t}%s\n", i + 1 < conf->n_sites ? "," : "");
+}
+
+char *cw_conf_print(const struct cw_conf *conf)
+{
+	struct cw_gateway_conf dflt = { .name = "gateway", .control_socket = "/run/causeway/control" };
+	const struct cw_setting *row;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool failed;
+
+	if (!out)
+		return NULL;
+	fputs("gateway = {\n", out);
+	for (size_t i = 0; (row = cw_setting_at(i)) != NULL; i++) {
+		if (row->home != CW_HOME_GATEWAY)
+			continue;
+		cw_value_set_default(row, &dflt);
+		if (cw_value_present(row, &conf->gateway) &&
+		    !cw_value_equal(row, &conf->gateway, &dflt))
+			print_row(row, &conf->gateway, "\t", out);
+	}
+	fputs("};\nsites = (\n", out);
+	for (size_t i = 0; i < conf->n_sites; i++)
+		print_site(conf, i, out);
+	fputs(");\n", out);
+	failed = ferror(out) != 0;
+	if (fclose(out) != 0 || failed) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
