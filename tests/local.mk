@@ -19,6 +19,7 @@ endif
 EXTRA_DIST += \
 	$(cw_lints) \
 	tests/lint/lint.py \
+	tests/bench \
 	tests/demo \
 	tests/lab \
 	tests/system \
