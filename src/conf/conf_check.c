@@ -1,3 +1,494 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "conf/conf_int.h"
-void cw_conf_check(struct cw_reader *r){ (void)r; }
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "conf/proposal.h"
+
+#define BYTES_MIN (UINT64_C(1) << 20)
+#define PACKETS_MIN 1000
+
+/* One tunnel under check, with what belongs to it. */
+struct check {
+	struct cw_reader *r;
+	const struct cw_profile *profile;
+	const struct cw_site_conf *site;
+	const struct cw_tunnel_conf *t;
+	int i, k; /* of site and tunnel */
+};
+
+static unsigned line_of(const unsigned *set, const char *name, enum cw_level level)
+{
+	int row = cw_setting_find(name, level);
+
+	return row >= 0 ? set[row] : 0;
+}
+
+struct cw_subject cw_subject_of(const struct cw_reader *r, int i, int k, const char *name)
+{
+	struct cw_subject at = { .site = i, .tunnel = -1, .name = name, .element = -1 };
+	unsigned own, handed;
+
+	if (i < 0) {
+		at.gateway = true;
+		own = line_of(r->gateway_set, name, CW_LEVEL_GATEWAY);
+		at.line = own ? own : r->gateway_line;
+		return at;
+	}
+	handed = line_of(r->sites[i].set, name, CW_LEVEL_SITE);
+	if (k >= 0) {
+		own = line_of(r->sites[i].tunnels[k].set, name, CW_LEVEL_TUNNEL);
+		if (!own || own != handed) {
+			at.tunnel = k;
+			at.line = own ? own : r->sites[i].tunnels[k].line;
+			return at;
+		}
+	}
+	at.line = handed ? handed : r->sites[i].line;
+	return at;
+}
+
+bool cw_subject_set(const struct cw_reader *r, int i, int k, const char *name)
+{
+	if (i < 0)
+		return line_of(r->gateway_set, name, CW_LEVEL_GATEWAY) != 0;
+	if (k < 0)
+		return line_of(r->sites[i].set, name, CW_LEVEL_SITE) != 0;
+	return line_of(r->sites[i].tunnels[k].set, name, CW_LEVEL_TUNNEL) != 0;
+}
+
+static void say_at(struct cw_reader *r, int i, int k, enum cw_conf_severity severity,
+		   const char *name, const char *value, const char *reason, const char *remedy)
+{
+	struct cw_subject at = cw_subject_of(r, i, k, name);
+
+	cw_report(r, severity, &at, value, reason, remedy);
+}
+
+static void error(const struct check *c, const char *name, const char *value, const char *reason,
+		  const char *remedy)
+{
+	say_at(c->r, c->i, c->k, CW_CONF_ERROR, name, value, reason, remedy);
+}
+
+static void warning(const struct check *c, const char *name, const char *value, const char *reason,
+		    const char *remedy)
+{
+	say_at(c->r, c->i, c->k, CW_CONF_WARNING, name, value, reason, remedy);
+}
+
+static const char *addr_text(struct cw_reader *r, const struct cw_addr *addr)
+{
+	char buf[CW_ADDR_TEXT_MAX];
+
+	return cw_say(r, "%s", cw_addr_print(addr, buf, sizeof(buf)));
+}
+
+const char *cw_conf_local_id(struct cw_reader *r, const struct cw_tunnel_conf *t)
+{
+	if (t->local_id)
+		return t->local_id;
+	if (t->public_addr.family != CW_FAMILY_NONE)
+		return addr_text(r, &t->public_addr);
+	return t->local_addr.family != CW_FAMILY_NONE ? addr_text(r, &t->local_addr) : "";
+}
+
+/* AS numbers */
+
+/* IANA "Autonomous System (AS) Numbers", special purpose. */
+static const char *reserved_asn(uint32_t asn)
+{
+	switch (asn) {
+	case 23456:
+		return "is AS_TRANS, which stands for other numbers (RFC 6793)";
+	case 65535:
+	case UINT32_MAX:
+		return "is reserved (RFC 7300)";
+	default:
+		return NULL;
+	}
+}
+
+static bool documentation_asn(uint32_t asn)
+{
+	return (asn >= 64496 && asn <= 64511) || (asn >= 65536 && asn <= 65551);
+}
+
+static bool azure_asn(uint32_t asn)
+{
+	return asn == 8074 || asn == 8075 || asn == 12076 || asn == 65515 ||
+	       (asn >= 65517 && asn <= 65520);
+}
+
+static void check_asn(struct cw_reader *r, int i, uint32_t asn)
+{
+	const char *value = cw_say(r, "%" PRIu32, asn);
+
+	if (reserved_asn(asn))
+		say_at(r, i, -1, CW_CONF_ERROR, "asn", value, reserved_asn(asn),
+		       "private numbers are 64512 to 65534 and 4200000000 to 4294967294");
+	else if (documentation_asn(asn))
+		say_at(r, i, -1, CW_CONF_WARNING, "asn", value,
+		       "is for documentation (RFC 5398); Azure refuses it",
+		       "private numbers are 64512 to 65534 and 4200000000 to 4294967294");
+}
+
+static void check_gateway(struct cw_reader *r)
+{
+	const struct cw_gateway_conf *gw = &r->conf->gateway;
+
+	if (gw->asn)
+		check_asn(r, -1, gw->asn);
+	if (!gw->networks.n && !gw->asn && !cw_subject_set(r, -1, -1, "networks") &&
+	    !cw_subject_set(r, -1, -1, "asn"))
+		say_at(r, -1, -1, CW_CONF_ERROR, "networks", "", "is missing",
+		       "write networks = [ \"10.10.0.0/16\" ]; with what lies behind this gateway");
+}
+
+/* Sites */
+
+static void check_site_asn(struct cw_reader *r, int i, const struct cw_site_conf *site,
+			   const struct cw_profile *profile)
+{
+	uint32_t own = r->conf->gateway.asn;
+
+	if (!site->asn)
+		return;
+	check_asn(r, i, site->asn);
+	if (!own && !cw_subject_set(r, -1, -1, "asn"))
+		say_at(r, i, -1, CW_CONF_ERROR, "asn", cw_say(r, "%" PRIu32, site->asn),
+		       "needs an AS number on our side too", "write asn = 65010; in gateway");
+	if (own == site->asn)
+		say_at(r, i, -1, CW_CONF_ERROR, "asn", cw_say(r, "%" PRIu32, site->asn),
+		       "is the gateway's own AS number", "each side needs its own");
+	if (profile->cloud == CW_CLOUD_AZURE && azure_asn(own))
+		say_at(r, i, -1, CW_CONF_ERROR, "asn", cw_say(r, "%" PRIu32, site->asn),
+		       cw_say(r, "can't be joined from the gateway's AS number %" PRIu32
+			      ", which Azure keeps for itself", own),
+		       "choose another for gateway.asn: 64512 to 65514 or 65521 to 65534");
+	if (!site->networks.n && !cw_subject_set(r, i, -1, "networks"))
+		say_at(r, i, -1, CW_CONF_WARNING, "networks", "",
+		       "is missing, and this version learns no routes by BGP: nothing is routed to the site",
+		       "write the site's networks too");
+}
+
+static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *site,
+		       const struct cw_profile *profile)
+{
+	if (!*site->name && !cw_subject_set(r, i, -1, "name"))
+		say_at(r, i, -1, CW_CONF_ERROR, "name", "", "is missing",
+		       "write name = \"azure\"; or what you call the site");
+	if (!site->networks.n && !site->asn && !cw_subject_set(r, i, -1, "networks") &&
+	    !cw_subject_set(r, i, -1, "asn"))
+		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
+		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side, or asn");
+	check_site_asn(r, i, site, profile);
+}
+
+/* Keys */
+
+/* AWS API reference, VpnTunnelOptionsSpecification: PreSharedKey. */
+static bool aws_takes(const uint8_t *key, size_t len)
+{
+	if (len < 8 || len > 64 || key[0] == '0')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!isalnum(key[i]) && key[i] != '.' && key[i] != '_')
+			return false;
+	}
+	return true;
+}
+
+static void check_key(const struct check *c)
+{
+	const struct cw_secret *psk = c->t->psk;
+	const char *name = c->t->psk_file ? "psk-file" : "psk";
+	const uint8_t *key;
+	size_t len;
+
+	if (psk && c->t->psk_omitted)
+		error(c, "psk-omitted", "", "stands beside a key", "take psk-omitted away");
+	if (!psk && c->t->psk_omitted)
+		error(c, "psk-omitted", "", "this is a printed copy, and the key is not in it",
+		      "write psk-file = \"NAME.psk\"; in its place");
+	else if (!psk && !cw_subject_set(c->r, c->i, c->k, "psk") &&
+		 !cw_subject_set(c->r, c->i, c->k, "psk-file"))
+		error(c, "psk-file", "", "the key is missing",
+		      "write psk-file = \"NAME.psk\"; and the key, alone, in that file");
+	if (!psk)
+		return;
+	key = cw_secret_bytes(psk, &len);
+	if (c->profile->cloud == CW_CLOUD_AWS && !aws_takes(key, len))
+		warning(c, name, "", "the key is none that AWS takes",
+			"8 to 64 letters, digits, dots and underscores, not beginning with 0");
+	if (c->profile->cloud == CW_CLOUD_AZURE &&
+	    (len > 128 || memchr(key, ' ', len) || memchr(key, '-', len) || memchr(key, '~', len)))
+		warning(c, name, "", "the key may be refused by Azure",
+			"up to 128 printable ASCII characters without space, hyphen and tilde");
+}
+
+/* Ends and identities */
+
+static void check_ends(const struct check *c)
+{
+	const struct cw_tunnel_conf *t = c->t;
+
+	if (!t->remote) {
+		if (!cw_subject_set(c->r, c->i, c->k, "remote"))
+			error(c, "remote", "", "is missing",
+			      "write remote = \"203.0.113.11\"; with the peer's address or DNS name");
+		return;
+	}
+	if (t->remote_addr.family && t->local_addr.family &&
+	    t->remote_addr.family != t->local_addr.family)
+		error(c, "local-address", addr_text(c->r, &t->local_addr),
+		      cw_say(c->r, "is of another family than the peer's address %s", t->remote),
+		      "both are IPv4, or both are IPv6");
+	if (t->remote_addr.family && (cw_addr_equal(&t->remote_addr, &t->local_addr) ||
+				      cw_addr_equal(&t->remote_addr, &t->public_addr)))
+		error(c, "remote", t->remote, "is this gateway's own address",
+		      "write the peer's address");
+	if (c->profile->cloud == CW_CLOUD_AZURE && cw_addr_is_private(&t->local_addr) &&
+	    t->public_addr.family == CW_FAMILY_NONE && !t->local_id)
+		warning(c, "local-address", addr_text(c->r, &t->local_addr),
+			"is a private address, and without public-address it is shown to Azure as our "
+			"identity, which refuses it",
+			"write public-address = \"198.51.100.10\"; with the address that the local network "
+			"gateway in Azure has");
+}
+
+static bool aws_reserved_inside(const struct cw_addr *a)
+{
+	return cw_addr_is_link_local(a) && a->family == CW_FAMILY_IPV4 &&
+	       ((a->bytes[2] <= 5 && a->bytes[3] < 4) || (a->bytes[2] == 169 && a->bytes[3] >= 252));
+}
+
+static void check_inside(const struct check *c)
+{
+	const struct cw_tunnel_conf *t = c->t;
+	const struct cw_addr *inside = &t->inside_addr.addr, *peer = &t->bgp_peer;
+
+	if (inside->family && (cw_addr_equal(inside, &t->local_addr) ||
+			       cw_addr_equal(inside, &t->public_addr)))
+		error(c, "inside-address", addr_text(c->r, inside), "is our outside address too",
+		      "the address inside the tunnel must be another");
+	if (inside->family && c->profile->cloud == CW_CLOUD_AZURE && cw_addr_is_link_local(inside) &&
+	    inside->family == CW_FAMILY_IPV4 && inside->bytes[2] != 21 && inside->bytes[2] != 22)
+		warning(c, "inside-address", addr_text(c->r, inside),
+			"is outside of what Azure takes for BGP",
+			"169.254.21.0 to 169.254.22.255");
+	if (inside->family && c->profile->cloud == CW_CLOUD_AWS && aws_reserved_inside(inside))
+		warning(c, "inside-address", addr_text(c->r, inside), "is reserved by AWS",
+			"copy the inside address that AWS shows for the tunnel");
+	if (!peer->family)
+		return;
+	if (cw_addr_equal(peer, inside) || cw_addr_equal(peer, &t->local_addr) ||
+	    cw_addr_equal(peer, &t->public_addr) ||
+	    cw_addr_equal(peer, &c->r->conf->gateway.router_id))
+		error(c, "bgp-peer", addr_text(c->r, peer), "is an address of this gateway",
+		      "write the peer's BGP address");
+	if (t->remote_addr.family && cw_addr_equal(peer, &t->remote_addr))
+		error(c, "bgp-peer", addr_text(c->r, peer), "is the peer's outside address",
+		      "write the address that it speaks BGP from inside the tunnel");
+	if (!c->site->asn && !cw_subject_set(c->r, c->i, -1, "asn"))
+		error(c, "bgp-peer", addr_text(c->r, peer), "needs the site's AS number",
+		      "write asn = 65515; in the site, with the peer's number");
+}
+
+/* Proposals */
+
+static void list_weak(const struct cw_proposals *list, char *buf, size_t size)
+{
+	const struct cw_alg *alg;
+	size_t len = strlen(buf);
+
+	for (size_t i = 0; i < list->n; i++) {
+		for (size_t k = 0; (alg = cw_proposal_alg(list->v[i], k)) != NULL; k++) {
+			if (!alg->weak || strstr(buf, alg->name))
+				continue;
+			snprintf(buf + len, size - len, "%s%s", len ? ", " : "", alg->name);
+			len = strlen(buf);
+		}
+	}
+}
+
+static void check_weak(const struct check *c, const char *name, const struct cw_proposals *list)
+{
+	const struct cw_alg *alg;
+
+	for (size_t i = 0; i < list->n; i++) {
+		for (size_t k = 0; (alg = cw_proposal_alg(list->v[i], k)) != NULL; k++) {
+			if (alg->weak)
+				warning(c, name, list->v[i],
+					cw_say(c->r, "is weak: %s: %s", alg->name, alg->weak),
+					"agree with the peer on aes256, sha256 and modp2048 at least");
+		}
+	}
+}
+
+static void check_proposals(const struct check *c)
+{
+	const struct cw_tunnel_conf *t = c->t;
+	bool own_ike = cw_subject_set(c->r, c->i, c->k, "ike-proposals");
+	bool own_esp = cw_subject_set(c->r, c->i, c->k, "esp-proposals");
+	bool without_group = false;
+	char weak[128] = "";
+
+	if (own_ike)
+		check_weak(c, "ike-proposals", &t->ike_proposals);
+	else
+		list_weak(&t->ike_proposals, weak, sizeof(weak));
+	if (own_esp)
+		check_weak(c, "esp-proposals", &t->esp_proposals);
+	else
+		list_weak(&t->esp_proposals, weak, sizeof(weak));
+	if (*weak)
+		say_at(c->r, c->i, -1, CW_CONF_WARNING, "profile", c->site->profile,
+		       cw_say(c->r, "offers weak algorithms: %s", weak),
+		       "set a custom IPsec policy on the connection in Azure and use the profile azure");
+	for (size_t i = 0; i < t->ike_proposals.n; i++) {
+		if (t->ike_version == CW_IKE_V1 && cw_proposal_is_aead(t->ike_proposals.v[i]))
+			error(c, "ike-proposals", t->ike_proposals.v[i], "can't be used with IKEv1",
+			      "IKEv1 knows no GCM for itself; write aes256-sha256-modp2048");
+	}
+	for (size_t i = 0; i < t->esp_proposals.n; i++)
+		without_group |= !cw_proposal_has(t->esp_proposals.v[i], CW_ALG_GROUP);
+	if (own_esp && !without_group && c->profile->cloud == CW_CLOUD_AZURE)
+		warning(c, "esp-proposals", "",
+			"every proposal has a group: a rekey that Azure starts without PFS is refused, and "
+			"the tunnel falls hours after its start",
+			"add the same proposal without the group at the end");
+}
+
+/* Times and limits */
+
+static void check_lifetime(const struct check *c, const char *kind, const struct cw_lifetime_conf *l)
+{
+	char margin[32], jitter[32];
+
+	snprintf(margin, sizeof(margin), "%s-rekey-margin", kind);
+	snprintf(jitter, sizeof(jitter), "%s-rekey-jitter", kind);
+	if (l->rekey_margin_s >= l->time_s)
+		error(c, margin, cw_say(c->r, "%" PRIu32, l->rekey_margin_s),
+		      cw_say(c->r, "is not shorter than the lifetime, %" PRIu32 " s", l->time_s),
+		      cw_say(c->r, "a tenth of it is usual: %" PRIu32, l->time_s / 10));
+	else if ((uint64_t)l->rekey_margin_s + l->rekey_jitter_s >= l->time_s)
+		error(c, jitter, cw_say(c->r, "%" PRIu32, l->rekey_jitter_s),
+		      cw_say(c->r, "and the margin of %" PRIu32 " s are together not shorter than the "
+			     "lifetime, %" PRIu32 " s", l->rekey_margin_s, l->time_s),
+		      cw_say(c->r, "half of the margin is usual: %" PRIu32, l->rekey_margin_s / 2));
+}
+
+static void check_limits(const struct check *c)
+{
+	const struct cw_tunnel_conf *t = c->t;
+	const struct cw_lifetime_conf *child = &t->child_lifetime;
+
+	check_lifetime(c, "ike", &t->ike_lifetime);
+	check_lifetime(c, "child", child);
+	if (child->bytes && child->bytes < BYTES_MIN)
+		error(c, "child-lifetime-bytes", cw_say(c->r, "%" PRIu64, child->bytes),
+		      "is so little that rekeys would never end", "write 1048576 at least, or 0");
+	if (child->packets && child->packets < PACKETS_MIN)
+		error(c, "child-lifetime-packets", cw_say(c->r, "%" PRIu64, child->packets),
+		      "is so little that rekeys would never end", "write 1000 at least, or 0");
+	if (t->dpd_timeout_s < t->dpd_delay_s)
+		error(c, "dpd-timeout", cw_say(c->r, "%" PRIu32, t->dpd_timeout_s),
+		      cw_say(c->r, "is shorter than dpd-delay, %" PRIu32 " s", t->dpd_delay_s),
+		      cw_say(c->r, "three times the delay is usual: %" PRIu32, 3 * t->dpd_delay_s));
+	if (t->retry_max_s < t->retry_min_s)
+		error(c, "retry-max", cw_say(c->r, "%" PRIu32, t->retry_max_s),
+		      cw_say(c->r, "is shorter than retry-min, %" PRIu32 " s", t->retry_min_s), "");
+	if (t->ike_version == CW_IKE_V1 && t->mobike)
+		error(c, "mobike", "", "IKEv1 has no MOBIKE", "take it away, or use ike-version = 2");
+	if (t->ike_version == CW_IKE_V1 && t->esn)
+		error(c, "esn", "", "is not offered with IKEv1", "take it away, or use ike-version = 2");
+}
+
+static bool has_family(const struct cw_prefixes *list, enum cw_family family)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->v[i].addr.family == family)
+			return true;
+	}
+	return false;
+}
+
+static void check_mtu(const struct check *c)
+{
+	const struct cw_tunnel_conf *t = c->t;
+
+	/* RFC 8200 5: no link of IPv6 is narrower. */
+	if (t->mtu < 1280 && (has_family(&c->site->networks, CW_FAMILY_IPV6) ||
+			      t->inside_addr.addr.family == CW_FAMILY_IPV6 ||
+			      t->bgp_peer.family == CW_FAMILY_IPV6))
+		error(c, "mtu", cw_say(c->r, "%" PRIu32, t->mtu), "is too small for IPv6",
+		      "write 1280 at least");
+	else if (t->mtu > 1400 && c->profile->cloud == CW_CLOUD_AZURE)
+		warning(c, "mtu", cw_say(c->r, "%" PRIu32, t->mtu),
+			"is more than Azure advises, and it takes no fragments of ESP", "write 1400");
+}
+
+static void check_selectors(const struct check *c)
+{
+	const struct cw_prefixes *ours = &c->r->conf->gateway.networks, *theirs = &c->site->networks;
+	size_t pairs = 0;
+
+	if (c->t->selectors == CW_SEL_ANY) {
+		if (c->t->interface_mode == CW_IF_POLICY)
+			error(c, "interface-mode", "policy",
+			      "with selectors \"any\" would take all traffic of this machine into the tunnel",
+			      "write selectors = \"networks\";");
+		return;
+	}
+	if (!ours->n || !theirs->n) {
+		/* Written, but wrong: said already. */
+		if (!cw_subject_set(c->r, ours->n ? c->i : -1, -1, "networks"))
+			error(c, "selectors", "networks",
+			      cw_say(c->r, "needs networks in %s", ours->n ? "the site" : "gateway"),
+			      "write networks = [ \"10.20.0.0/16\" ];");
+		return;
+	}
+	for (size_t i = 0; i < ours->n; i++) {
+		for (size_t k = 0; k < theirs->n; k++)
+			pairs += ours->v[i].addr.family == theirs->v[k].addr.family;
+	}
+	if (pairs == 0)
+		error(c, "selectors", "networks",
+		      "finds no pair: one side's networks are all IPv4, the other's all IPv6", "");
+	else if (pairs > CW_CONF_PAIRS_MAX)
+		error(c, "selectors", "networks",
+		      cw_say(c->r, "makes %zu pairs of networks, and 100 is the limit", pairs),
+		      "put neighbouring networks together, or write selectors = \"any\";");
+}
+
+static void check_tunnel(const struct check *c)
+{
+	check_ends(c);
+	check_key(c);
+	check_inside(c);
+	check_proposals(c);
+	check_limits(c);
+	check_mtu(c);
+	check_selectors(c);
+}
+
+void cw_conf_check(struct cw_reader *r)
+{
+	check_gateway(r);
+	for (size_t i = 0; i < r->conf->n_sites; i++) {
+		const struct cw_site_conf *site = &r->conf->sites[i];
+		const struct cw_profile *profile = cw_profile_find(site->profile);
+
+		check_site(r, (int)i, site, profile);
+		for (size_t k = 0; k < site->n_tunnels; k++) {
+			struct check c = { .r = r, .profile = profile, .site = site,
+					   .t = &site->tunnels[k], .i = (int)i, .k = (int)k };
+
+			check_tunnel(&c);
+		}
+	}
+	cw_conf_check_cross(r);
+}

@@ -52,8 +52,20 @@ const char *cw_say(struct cw_reader *r, const char *fmt, ...) __attribute__((for
 void cw_report(struct cw_reader *r, enum cw_conf_severity severity, const struct cw_subject *subject,
 	       const char *value, const char *reason, const char *remedy);
 
-/* Rules between settings: conf_check.c. Everything that could be read is in r->conf. */
+/* The setting name of tunnel k of site i; k -1: of the site itself; i -1 too: of the gateway. A value
+ * that a tunnel has from its site is found there. */
+struct cw_subject cw_subject_of(const struct cw_reader *r, int i, int k, const char *name);
+/* Whether that setting was written at all. */
+bool cw_subject_set(const struct cw_reader *r, int i, int k, const char *name);
+
+/* Rules within the gateway, a site, a tunnel (conf_check.c) and between them (conf_cross.c).
+ * Everything that could be read is in r->conf. */
 void cw_conf_check(struct cw_reader *r);
+void cw_conf_check_cross(struct cw_reader *r);
+
+/* The identity that we show to a tunnel's peer: local-id, else the public, else the local address;
+ * "" when it is not known before the route is looked up. */
+const char *cw_conf_local_id(struct cw_reader *r, const struct cw_tunnel_conf *t);
 
 /* The name of the site's tunnel k (from 0). */
 void cw_conf_derive_name(const char *site_name, size_t k, char ret_name[static CW_TUNNEL_NAME_MAX + 1]);

@@ -6,6 +6,7 @@ libcw_conf_a_SOURCES = \
 	src/conf/conf.c \
 	src/conf/conf.h \
 	src/conf/conf_check.c \
+	src/conf/conf_cross.c \
 	src/conf/conf_int.h \
 	src/conf/conf_print.c \
 	src/conf/conf_read.c \

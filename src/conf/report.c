@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SAID_LOOK_BACK 64 /* findings compared with a new one */
 #define NEAREST_MAX 40 /* longer words are nobody's slip */
 
 enum cw_rc cw_reporter_init(struct cw_reporter *rep)
@@ -28,12 +29,28 @@ static const char *keep(struct cw_reporter *rep, const char *text)
 	return copy ? copy : "";
 }
 
+/* A value that a site hands down to its tunnels is checked once for each: one finding is enough. */
+static bool said_already(const struct cw_reporter *rep, const struct cw_place *place,
+			 const char *setting, const char *value, const char *reason)
+{
+	for (size_t back = 0; back < rep->n && back < SAID_LOOK_BACK; back++) {
+		const struct cw_report_entry *e = &rep->v[rep->n - 1 - back];
+
+		if (e->order == place->order && strcmp(e->issue.setting, setting) == 0 &&
+		    strcmp(e->issue.value, value) == 0 && strcmp(e->issue.reason, reason) == 0)
+			return true;
+	}
+	return false;
+}
+
 void cw_reporter_add(struct cw_reporter *rep, enum cw_conf_severity severity,
 		     const struct cw_place *place, const char *setting, const char *value,
 		     const char *reason, const char *remedy)
 {
 	bool fatal = severity == CW_CONF_ERROR && place->site == CW_REPORT_NO_SITE;
 
+	if (said_already(rep, place, setting ? setting : "", value ? value : "", reason))
+		return;
 	if (severity == CW_CONF_ERROR)
 		rep->n_errors++;
 	rep->fatal |= fatal;
