@@ -97,7 +97,7 @@ def two_tunnels_any_any(lab):
     lab.strongswan_gateway(("A1", "A2"))
     for number, peer in enumerate(peers):
         peer.wait_up()
-        net.G.ip("route replace 10.20.0.0/16 dev gw%d" % number)
+        net.G.ip("route replace 10.20.0.0/16 dev gw%d metric 50" % number)
         net.via(peer.place.name)
         lab.expect_traffic(peer.place.name)
 

@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 
-from .wait import Failure, wait_for
+from .wait import Dead, Failure, wait_for
 from . import xfrm
 
 CONF, SOCKET, KEYS = "/run/causeway/causeway.conf", "/run/causeway/control.sock", "/run/keys"
@@ -73,7 +73,7 @@ class Causeway:
 
     def _answers(self):
         if not self.process.alive():
-            raise Failure("causewayd ended with %d: %s" % (
+            raise Dead("causewayd ended with %d: %s" % (
                 self.process.popen.returncode, self.process.text().strip()[-400:]))
         return self.status() is not None
 

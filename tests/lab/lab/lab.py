@@ -95,8 +95,9 @@ class Lab:
                 host.sysctl("net/ipv4/conf/gw%d/disable_policy" % number, 1)
             else:
                 host.ip("link add gw%d type xfrm dev wan0 if_id %d" % (number, key))
-            host.ip("link set gw%d up mtu 1400\nroute add %s dev gw%d\nroute add %s dev gw%d"
-                    % (number, place.network, number, place.network6, number))
+            host.ip("link set gw%d up mtu 1400\nroute add %s dev gw%d metric %d\nroute add %s dev gw%d "
+                    "metric %d" % (number, place.network, number, 100 + number, place.network6,
+                                   number, 100 + number))
             daemon.add(name, body, self.psk if psk is None else psk, [G_PUBLIC, place.address])
         self.gateway = daemon
         return daemon.start() if start else daemon

@@ -5,11 +5,13 @@ import os
 import re
 import shutil
 
-from .wait import Failure, wait_for
+from .wait import Dead, Failure, wait_for
 from . import xfrm
 
 CACHE = os.environ.get("CW_LAB_CACHE") or os.path.join(
     os.path.dirname(os.path.realpath(__file__)), "..", "..", "..", "build", ".cache")
+
+INSTALLED = "/usr/libexec/ipsec"
 
 WORDS = {"sha256": "sha2_256", "sha384": "sha2_384", "sha512": "sha2_512",
          "prfsha256": "sha2_256", "prfsha384": "sha2_384", "prfsha512": "sha2_512",
@@ -20,7 +22,7 @@ WORDS = {"sha256": "sha2_256", "sha384": "sha2_384", "sha512": "sha2_512",
 
 def find():
     """Folder of pluto and whack, or None."""
-    for folder in (os.path.join(CACHE, "libreswan/usr/libexec/ipsec"), "/usr/libexec/ipsec"):
+    for folder in (os.path.join(CACHE, "libreswan/usr/libexec/ipsec"), INSTALLED):
         if os.path.exists(os.path.join(folder, "pluto")):
             return os.path.realpath(folder)
     return None
@@ -49,6 +51,11 @@ class Libreswan:
     def start(self):
         """Start the daemon and load what add() has been given."""
         host = self.host
+        if not os.path.exists(host.root(INSTALLED + "/pluto")):
+            # pluto runs its helpers by the path of the package: lay it over, for this host only.
+            host.run(["mount", "-t", "overlay", "-o", "lowerdir=%s:/usr/libexec"
+                      % os.path.dirname(self.folder), "overlay", "/usr/libexec"])
+        self.folder = INSTALLED
         nss = os.path.join(CACHE, "libreswan/nss")
         os.makedirs(host.root("/run/ipsec.d"), exist_ok=True)
         os.makedirs(host.root("/run/pluto"), exist_ok=True)
@@ -73,7 +80,7 @@ class Libreswan:
 
     def _answers(self):
         if self.process.popen.poll() is not None:
-            raise Failure("pluto on %s ended: see %s" % (self.host.name, self.log))
+            raise Dead("pluto on %s ended: see %s" % (self.host.name, self.log))
         return os.path.exists(self.host.root("/run/pluto/pluto.ctl")) and \
             self.host.rc([self.folder + "/whack", "--ctlsocket", "/run/pluto/pluto.ctl",
                           "--briefstatus"])[0] == 0

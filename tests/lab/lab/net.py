@@ -186,7 +186,10 @@ class Net:
 
     def set_link(self, peer, up):
         """Take a peer's wire down or up."""
-        self.net.run(["ip", "link", "set", PLACES[peer].interface, "up" if up else "down"])
+        place = PLACES[peer]
+        self.net.ip("link set %s up\nroute replace %s/32 dev %s" % (
+            place.interface, place.address, place.interface)
+                    if up else "link set %s down" % place.interface)
 
     def nat_forget(self):
         """Let the NAT box lose its table, as a reboot does: the next packet gets a new port."""

@@ -4,7 +4,7 @@
 import os
 
 from .vici import Vici
-from .wait import Failure, wait_for
+from .wait import Dead, wait_for
 from . import xfrm
 
 DAEMON = "/usr/sbin/charon-systemd"
@@ -31,7 +31,6 @@ CONF = """charon-systemd {{
 \t\t\tpath = {log}
 \t\t\ttime_format = %H:%M:%S
 \t\t\tdefault = 1
-\t\t\tike = 2
 \t\t\tcfg = 1
 \t\t\tappend = yes
 \t\t\tflush_line = yes
@@ -39,6 +38,22 @@ CONF = """charon-systemd {{
 \t}}
 }}
 """
+
+
+def _algorithm(body, alg, size):
+    return body[alg] + ("_" + body[size] if size in body else "")
+
+
+def ike_proposal(sa):
+    """What an IKE_SA of sas() has agreed, written as causewayctl does."""
+    parts = [_algorithm(sa, "encr-alg", "encr-keysize")]
+    return "/".join(parts + [sa[k] for k in ("integ-alg", "prf-alg", "dh-group") if k in sa])
+
+
+def child_proposal(child):
+    """The same of a child; without a group when it came with the IKE_SA."""
+    parts = [_algorithm(child, "encr-alg", "encr-keysize")]
+    return "/".join(parts + [child[k] for k in ("integ-alg", "dh-group") if k in child])
 
 
 class StrongSwan:
@@ -50,7 +65,7 @@ class StrongSwan:
         self.host = host
         self.options = {"plugins": PLUGINS, "reuse": "yes", "retransmit_timeout": 2.0,
                         "retransmit_base": 1.4, "retransmit_tries": 5, "initiator_only": "no",
-                        "retry": 3}
+                        "retry": 3, "cfg_log": 1}
         self.options.update(options)
         self.log = os.path.join(host.logdir, "%s-charon.log" % host.name)
         self.connections, self.secrets = {}, {}
@@ -76,7 +91,7 @@ class StrongSwan:
 
     def _answers(self):
         if not self.process.alive():
-            raise Failure("charon on %s ended: see %s" % (self.host.name, self.log))
+            raise Dead("charon on %s ended: see %s" % (self.host.name, self.log))
         self._ask("version")
         return True
 
@@ -137,9 +152,11 @@ class StrongSwan:
         timeout = -1 if timeout_s is None else int(timeout_s * 1000)
         return self._ask("initiate", {"child": child, "timeout": timeout}, timeout_s is not None)
 
-    def terminate(self, ike=None, child=None, force=False):
-        """Close an IKE_SA or child by name; the order is only given."""
-        self._ask("terminate", {"ike": ike, "child": child, "force": force, "timeout": -1}, False)
+    def terminate(self, ike=None, child=None, force=False, ike_id=None):
+        """Close an IKE_SA by name or by its "uniqueid", or a child by name; the order is only
+        given."""
+        self._ask("terminate", {"ike": ike, "child": child, "ike-id": ike_id, "force": force,
+                                "timeout": -1}, False)
 
     def rekey(self, what, name):
         """Rekey "ike" or "child" by configured name; returns how many."""

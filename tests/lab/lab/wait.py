@@ -9,6 +9,10 @@ class Failure(Exception):
     """The test has failed; the text is the reason, in one line."""
 
 
+class Dead(Failure):
+    """A failure that waiting can't mend, such as a daemon that has ended."""
+
+
 class Skip(Exception):
     """The test can't run here; the text is the reason."""
 
@@ -22,7 +26,8 @@ def wait_for(condition, timeout_s, what, strict=False, poll_s=0.05):
 
     After timeout_s raise Failure naming `what`. The timeout is stretched on slow kernels, unless
     strict: then it is a promise of the product that is being tested. A condition that raises
-    Failure or OSError is taken as not true yet, and its text is added to the failure's.
+    Failure or OSError is taken as not true yet, and its text is added to the failure's; Dead ends
+    the wait.
     """
     limit = timeout_s if strict else timeout_s * PATIENCE
     end = time.monotonic() + limit
@@ -32,6 +37,8 @@ def wait_for(condition, timeout_s, what, strict=False, poll_s=0.05):
             value = condition()
             if value:
                 return value
+        except Dead:
+            raise
         except (Failure, OSError) as why:
             last = " (last: %s)" % why
         if time.monotonic() >= end:
