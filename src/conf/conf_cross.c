@@ -201,6 +201,10 @@ static void check_unique(struct cw_reader *r, const struct entry *entries, size_
 
 		if (strcasecmp(sorted[i - 1].key, sorted[i].key) != 0)
 			continue;
+		/* Two names that are the same make two interfaces that are: that is no second finding. */
+		if (u->key == key_ifname && !cw_subject_set(r, b->i, b->k, "interface") &&
+		    strcasecmp(a->t->name, b->t->name) == 0)
+			continue;
 		at = cw_subject_of(r, b->i, b->k, u->name);
 		cw_report(r, CW_CONF_ERROR, &at, sorted[i].key,
 			  cw_say(r, "is also the %s of sites[%d].tunnels[%d]", u->name, a->i, a->k),

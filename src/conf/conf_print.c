@@ -67,13 +67,14 @@ static void print_row(const struct cw_setting *row, const void *home, const char
 	fputs(";\n", out);
 }
 
-/* All keys of a site are one and the same setting: it stands at the site. */
+/* What is printed of its key is the same for all tunnels of a site: it stands at the site. */
 static bool shared_key(const struct cw_site_conf *site)
 {
-	for (size_t k = 0; k < site->n_tunnels; k++) {
-		if (site->tunnels[k].own_psk ||
-		    !text_equal(site->tunnels[k].psk_file, site->tunnels[0].psk_file) ||
-		    site->tunnels[k].psk_omitted != site->tunnels[0].psk_omitted)
+	for (size_t k = 1; k < site->n_tunnels; k++) {
+		const struct cw_tunnel_conf *a = &site->tunnels[0], *b = &site->tunnels[k];
+
+		if (!text_equal(a->psk_file, b->psk_file) ||
+		    (a->psk || a->psk_omitted) != (b->psk || b->psk_omitted))
 			return false;
 	}
 	return site->n_tunnels > 0;

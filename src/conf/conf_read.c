@@ -63,6 +63,21 @@ static void error(struct cw_reader *r, const struct cw_subject *at, const char *
 	cw_report(r, CW_CONF_ERROR, at, "", reason, remedy);
 }
 
+/* What other programs call it. */
+static const struct {
+	const char *name, *remedy;
+} foreign[] = {
+	{ "pfs", "a group in esp-proposals means PFS, none means none" },
+	{ "ike", "it is called ike-proposals here" },
+	{ "esp", "it is called esp-proposals here" },
+	{ "key", "it is called psk or psk-file here" },
+	{ "secret", "it is called psk or psk-file here" },
+	{ "lifetime", "there are ike-lifetime and child-lifetime" },
+	{ "subnet", "it is called networks here" },
+	{ "peer", "it is called remote here" },
+	{ "encap", "it is called nat-traversal here" },
+};
+
 /* A name that no row has at this level. Its value is never shown: "pks" may be a slip of "psk". */
 static void unknown_setting(struct cw_reader *r, const struct cw_subject *at, enum cw_level level)
 {
@@ -73,6 +88,12 @@ static void unknown_setting(struct cw_reader *r, const struct cw_subject *at, en
 
 	for (size_t i = 0; (row = cw_setting_at(i)) != NULL; i++)
 		names[i] = row->levels & (unsigned)level ? row->name : NULL;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		if (strcmp(foreign[i].name, at->name) == 0) {
+			error(r, at, "is not a setting that is known here", foreign[i].remedy);
+			return;
+		}
+	}
 	near = cw_nearest(at->name, names, CW_SETTINGS_MAX);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
 		if (cw_setting_find(at->name, levels[i]) < 0)
@@ -311,7 +332,7 @@ static const config_setting_t *groups(struct cw_reader *r, const config_setting_
 			n = -1;
 	}
 	if (n < 0) {
-		error(r, &at, "is not a list of groups", "write ( { … }, { … } )");
+		error(r, &at, "is not a list of groups", "write ( { ... }, { ... } )");
 		return NULL;
 	}
 	return list;
@@ -435,7 +456,7 @@ static void read_gateway(struct cw_reader *r, const config_setting_t *root)
 	r->gateway_line = group->line;
 	subject.line = group->line;
 	if (!config_setting_is_group(group)) {
-		error(r, &subject, "is not a group", "write gateway = { … };");
+		error(r, &subject, "is not a group", "write gateway = { ... };");
 		return;
 	}
 	read_group(r, group, CW_LEVEL_GATEWAY, &homes, NULL, r->gateway_set, &subject);

@@ -22,18 +22,18 @@ enum cw_rc cw_key_check(const uint8_t *bytes, size_t len, struct cw_key_fault *r
 	static const uint8_t bom[] = { 0xef, 0xbb, 0xbf };
 
 	if (len == 0)
-		return fail(reterr, CW_E_INVALID, "the key is empty", "write the key that the peer has");
+		return fail(reterr, CW_E_INVALID, "is empty", "write the key that the peer has");
 	if (len >= sizeof(bom) && memcmp(bytes, bom, sizeof(bom)) == 0)
-		return fail(reterr, CW_E_INVALID, "the key begins with a byte order mark",
+		return fail(reterr, CW_E_INVALID, "begins with a byte order mark",
 			    "save it as plain text, without BOM");
 	if (len > CW_KEY_MAX)
-		return fail(reterr, CW_E_TOO_BIG, "the key is longer than 1024 bytes",
+		return fail(reterr, CW_E_TOO_BIG, "is longer than 1024 bytes",
 			    "Azure takes up to 128 characters, AWS up to 64");
 	if (memchr(bytes, '\0', len))
-		return fail(reterr, CW_E_INVALID, "the key holds a zero byte",
+		return fail(reterr, CW_E_INVALID, "holds a zero byte",
 			    "is it saved as UTF-16? save it as plain text");
 	if (memchr(bytes, '\n', len) || memchr(bytes, '\r', len))
-		return fail(reterr, CW_E_INVALID, "the key holds a line end",
+		return fail(reterr, CW_E_INVALID, "holds a line end",
 			    "the key is one line; only the line end after it is taken off");
 	return CW_OK;
 }
@@ -41,22 +41,22 @@ enum cw_rc cw_key_check(const uint8_t *bytes, size_t len, struct cw_key_fault *r
 static enum cw_rc check_file(const struct stat *st, struct cw_key_fault *fault)
 {
 	if (S_ISDIR(st->st_mode))
-		return fail(fault, CW_E_INVALID, "the key file is a folder", "name a regular file");
+		return fail(fault, CW_E_INVALID, "is a folder", "name a regular file");
 	if (!S_ISREG(st->st_mode))
-		return fail(fault, CW_E_INVALID, "the key file is a FIFO, a device or a socket",
+		return fail(fault, CW_E_INVALID, "is a FIFO, a device or a socket",
 			    "name a regular file");
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return fail(fault, CW_E_INVALID, "the key file belongs to another user",
+		return fail(fault, CW_E_INVALID, "belongs to another user",
 			    "chown root FILE");
 	if (st->st_mode & S_IRWXO)
-		return fail(fault, CW_E_INVALID, "the key file is open to everybody",
+		return fail(fault, CW_E_INVALID, "is open to everybody",
 			    "chmod 0600 FILE, and change the key if others may have read it");
 	if (st->st_mode & (S_IWGRP | S_IXGRP))
-		return fail(fault, CW_E_INVALID, "the key file may be changed by its group",
+		return fail(fault, CW_E_INVALID, "may be changed by its group",
 			    "chmod 0600 FILE, or 0640 to let the group read it");
 	/* A key and its line end fit in less, so what is bigger is some other file. */
 	if (st->st_size > CW_KEY_MAX + 2)
-		return fail(fault, CW_E_TOO_BIG, "the key file is bigger than 1 KiB",
+		return fail(fault, CW_E_TOO_BIG, "is bigger than 1 KiB",
 			    "it holds the key alone; is it the right file?");
 	return CW_OK;
 }
@@ -86,12 +86,12 @@ enum cw_rc cw_key_read(const char *path, struct cw_secret **ret_key, struct cw_k
 		if (fd >= 0)
 			close(fd);
 		if (err == ENOENT)
-			return fail(reterr, CW_E_NOT_FOUND, "the key file does not exist",
+			return fail(reterr, CW_E_NOT_FOUND, "does not exist",
 				    "a relative path begins at the folder of the configuration file");
 		if (err == EACCES)
-			return fail(reterr, CW_E_DENIED, "the key file may not be read",
+			return fail(reterr, CW_E_DENIED, "may not be read",
 				    "chown root FILE; the folders above it count too");
-		return fail(reterr, CW_E_SYSTEM, "the key file can't be opened", "check the path");
+		return fail(reterr, CW_E_SYSTEM, "can't be opened", "check the path");
 	}
 	rc = check_file(&st, reterr);
 	while (rc == CW_OK && len < sizeof(buf)) {
@@ -100,7 +100,7 @@ enum cw_rc cw_key_read(const char *path, struct cw_secret **ret_key, struct cw_k
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			rc = fail(reterr, CW_E_SYSTEM, "the key file can't be read", "");
+			rc = fail(reterr, CW_E_SYSTEM, "can't be read", "");
 		if (n <= 0)
 			break;
 		len += (size_t)n;

@@ -18,7 +18,8 @@
 
 #define CW_KEY_MAX 1024 /* bytes */
 
-/* Static texts: nothing of the key or the file is in them. */
+/* Static texts: nothing of the key or the file is in them. The reason goes on from the key's or the
+ * file's name: "is empty". */
 struct cw_key_fault {
 	const char *reason;
 	const char *remedy;

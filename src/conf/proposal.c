@@ -25,9 +25,9 @@ static const struct cw_alg algs[] = {
 	{ .name = "3des", .kind = CW_ALG_ENCRYPTION, .aliases = "des3",
 	  .weak = "3DES has 64-bit blocks, which repeat within hours of traffic (RFC 8221 5)" },
 	{ .name = "des", .kind = CW_ALG_ENCRYPTION,
-	  .refused = "DES can be broken in a day (RFC 8221 5)" },
+	  .refused = "can be broken in a day (RFC 8221 5)" },
 	{ .name = "null", .kind = CW_ALG_ENCRYPTION,
-	  .refused = "NULL does not encrypt, so everything could be read on the way" },
+	  .refused = "does not encrypt, so everything could be read on the way" },
 
 	{ .name = "sha256", .kind = CW_ALG_INTEGRITY, .aliases = "sha2_256" },
 	{ .name = "sha384", .kind = CW_ALG_INTEGRITY, .aliases = "sha2_384" },

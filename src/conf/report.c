@@ -188,20 +188,22 @@ static unsigned distance(const char *a, const char *b)
 const char *cw_nearest(const char *text, const char *const *candidates, size_t n)
 {
 	size_t len = strlen(text);
-	unsigned best = (unsigned)len / 3 + 1; /* a third of the letters may be wrong */
+	unsigned best = ((unsigned)len + 1) / 3; /* a third of the letters may be wrong */
 	const char *found = NULL;
 
 	if (len > NEAREST_MAX || len == 0)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		unsigned d;
-
 		if (!candidates[i] || strlen(candidates[i]) > NEAREST_MAX)
 			continue;
-		d = distance(text, candidates[i]);
-		if (d < best || (d == best && !found)) {
-			best = d;
-			found = candidates[i];
+		/* "lifetme" is meant for "ike-lifetime": what follows a dash counts too, a little less. */
+		for (const char *c = candidates[i]; c; c = strchr(c, '-') ? strchr(c, '-') + 1 : NULL) {
+			unsigned d = distance(text, c) + (c != candidates[i]);
+
+			if (d < best || (d == best && !found)) {
+				best = d;
+				found = candidates[i];
+			}
 		}
 	}
 	return found;

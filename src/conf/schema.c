@@ -200,8 +200,8 @@ _Static_assert(sizeof(settings) / sizeof(settings[0]) <= CW_SETTINGS_MAX,
 static const struct {
 	const char *name, *wanted;
 } types[CW_TYPE_COUNT] = {
-	[CW_TYPE_GROUP] = { "group", "a group, { … }" },
-	[CW_TYPE_GROUPS] = { "list of groups", "a list of groups, ( { … }, { … } )" },
+	[CW_TYPE_GROUP] = { "group", "a group, { ... }" },
+	[CW_TYPE_GROUPS] = { "list of groups", "a list of groups, ( { ... }, { ... } )" },
 	[CW_TYPE_NAME] = { "name", "a name in quotes" },
 	[CW_TYPE_IFNAME] = { "name", "a name in quotes" },
 	[CW_TYPE_PROFILE] = { "profile", "a profile's name in quotes" },

@@ -246,6 +246,11 @@ static void close_scope(struct source *src, char c)
 	char open = c == '}' ? '{' : c == ')' ? '(' : '[';
 	char reason[300];
 
+	/* After another error brackets are easily out of step. */
+	if (scan->n_syntax && (scan->depth == 0 || sc->open != open)) {
+		scan->stop = true;
+		return;
+	}
 	if (scan->depth == 0) {
 		snprintf(reason, sizeof(reason), "%c closes nothing", c);
 		syntax(src, "", reason, "take it away, or open it before");
@@ -290,7 +295,7 @@ static bool add_member(struct source *src, const char *name)
 	}
 	if (sc->n_members == CW_TEXT_MEMBERS_MAX) {
 		syntax(src, "", "more than 200 settings in one group",
-		       "sites and tunnels are lists, ( { … }, { … } )");
+		       "sites and tunnels are lists, ( { ... }, { ... } )");
 		scan->stop = true;
 		return true;
 	}
@@ -333,6 +338,14 @@ static void skip_line(struct source *src)
 		src->s++;
 }
 
+/* After a value that makes no sense: goes to where the next thing may begin. */
+static void skip_value(struct source *src, enum token prev)
+{
+	while (src->s < src->end && !strchr(";,)]}\n", *src->s))
+		src->s++;
+	src->scan->prev = prev;
+}
+
 static void block_comment(struct source *src)
 {
 	struct source begin = *src;
@@ -373,14 +386,12 @@ static void string(struct source *src)
 		if (c == '\n' || c == '\r') {
 			syntax(src, scan->name, "the text is not closed on its line",
 			       "end it with \"; a \" inside it is written \\\"");
+			scan->prev = TOK_STRING;
 			return;
 		}
-		if (c < 0x20 || c == 0x7f) {
+		if (c < 0x20 || c == 0x7f)
 			syntax(src, scan->name, "the text holds a control character",
 			       "write it as \\t or \\xNN, or take it away");
-			skip_line(src);
-			return;
-		}
 		if (c != '\\')
 			continue;
 		if (left > 3 && src->s[1] == 'x' && isxdigit((unsigned char)src->s[2]) &&
@@ -392,8 +403,6 @@ static void string(struct source *src)
 			syntax(src, scan->name, "\\ stands before a character that it means nothing to",
 			       "a \\ in a text is written \\\\; known are \\\\ \\\" \\n \\r \\t \\f and \\xNN, "
 			       "not \\x00");
-			skip_line(src);
-			return;
 		}
 	}
 	if (src->s == src->end) {
@@ -482,7 +491,7 @@ static void number(struct source *src)
 	}
 	if (!value_may_come(scan)) {
 		syntax(src, "", "a number stands where none can be", "write NAME = number;");
-		skip_line(src);
+		skip_value(src, TOK_VALUE);
 		return;
 	}
 	element_begins(scan);
@@ -490,7 +499,7 @@ static void number(struct source *src)
 		if (dots > 1 || !is_float(word, len)) {
 			syntax(src, scan->name, "the value is neither a number nor a text in quotes",
 			       QUOTES "; a number has digits alone");
-			skip_line(src);
+			skip_value(src, TOK_VALUE);
 			return;
 		}
 		put_n(scan, word, len);
@@ -513,7 +522,7 @@ static void word(struct source *src)
 		    !(len == 5 && strncasecmp(begin, "false", 5) == 0)) {
 			syntax(src, scan->name, "the value has no quotes",
 			       QUOTES "; without quotes stand numbers, true and false");
-			skip_line(src);
+			skip_value(src, TOK_VALUE);
 			return;
 		}
 		element_begins(scan);
@@ -523,19 +532,19 @@ static void word(struct source *src)
 	}
 	if (scan->prev == TOK_NAME) {
 		syntax(src, scan->name, "no = follows the name", "write NAME = value;");
-		skip_line(src);
+		skip_value(src, TOK_VALUE);
 		return;
 	}
 	if (len >= sizeof(name) || *begin == '*') {
 		syntax(src, "", "this can't be the name of a setting",
 		       "names have letters, digits and dashes");
-		skip_line(src);
+		skip_value(src, TOK_VALUE);
 		return;
 	}
 	if (strchr("([", scan->scopes[scan->depth].open) && scan->scopes[scan->depth].open) {
 		syntax(src, scan->name, "a name stands where a comma or a closing bracket must be",
 		       "the elements of a list are set apart by commas, settings stand in { }");
-		skip_line(src);
+		skip_value(src, TOK_VALUE);
 		return;
 	}
 	memcpy(name, begin, len);
@@ -714,7 +723,7 @@ static void punctuation(struct source *src)
 	case '[':
 		if (!value_may_come(scan) || (c == '{' && scan->scopes[scan->depth].open == '['))
 			syntax(src, "", "a bracket opens where no value can be",
-			       "write NAME = ( { … }, { … } ) or NAME = { … }");
+			       "write NAME = ( { ... }, { ... } ) or NAME = { ... }");
 		open_scope(src, c);
 		break;
 	case '}':
@@ -726,18 +735,15 @@ static void punctuation(struct source *src)
 	case ':':
 		if (scan->prev != TOK_NAME) {
 			syntax(src, "", "no name stands before the =", "write NAME = value;");
-			skip_line(src);
+			skip_value(src, TOK_VALUE);
 			return;
 		}
 		scan->prev = TOK_ASSIGN;
 		put(scan, c);
 		break;
 	case ',':
-		if (scan->prev != TOK_VALUE && scan->prev != TOK_STRING) {
+		if (scan->prev != TOK_VALUE && scan->prev != TOK_STRING)
 			syntax(src, scan->name, "no value stands before the comma", "");
-			skip_line(src);
-			return;
-		}
 		scan->prev = TOK_COMMA;
 		scan->comma = scan->text->len;
 		put(scan, c);
@@ -752,7 +758,7 @@ static void punctuation(struct source *src)
 		/* The character may be a part of a key that lacks its quotes: it is not shown. */
 		syntax(src, value_may_come(scan) || scan->prev == TOK_VALUE ? scan->name : "",
 		       "a character stands where it means nothing", QUOTES);
-		skip_line(src);
+		skip_value(src, TOK_VALUE);
 		return;
 	}
 	src->s++;
@@ -827,7 +833,7 @@ enum cw_rc cw_text_read(const char *path, struct cw_reporter *rep, struct cw_tex
 		scan->scopes[0].index = -1;
 		rc = add_file(scan, path, NULL, folder, 0);
 		put(scan, '\n');
-		if (rc == CW_OK && !scan->stop && scan->depth) {
+		if (rc == CW_OK && !scan->stop && !scan->n_syntax && scan->depth) {
 			const struct scope *sc = &scan->scopes[scan->depth];
 			char reason[64];
 

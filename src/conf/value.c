@@ -499,7 +499,7 @@ void cw_value_set_default(const struct cw_setting *row, void *home)
 {
 	bool yes = row->dflt && strcmp(row->dflt, "true") == 0;
 
-	/* Numbers have no default of their own in the table; texts come as "…". */
+	/* Numbers have no default of their own in the table; texts come as "...". */
 	if (!row->dflt || row->home == CW_HOME_NONE)
 		return;
 	if (row->type == CW_TYPE_BOOL)
