@@ -415,7 +415,8 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 		return rc;
 	}
 	rc = gw->kernel->ops->probe(gw->kernel, &gw->caps);
-	if (rc != CW_OK || gw->caps.why[0]) {
+	/* caps.why also tells of what can be done without, such as xfrm interfaces. */
+	if (rc != CW_OK || !gw->caps.xfrm || !gw->caps.net_admin || (!gw->caps.esp4 && !gw->caps.esp6)) {
 		snprintf(reterr, size, "%s", gw->caps.why[0] ? gw->caps.why : cw_rc_name(rc));
 		rc = rc == CW_OK ? CW_E_UNSUPPORTED : rc;
 	}
