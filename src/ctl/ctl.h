@@ -46,8 +46,6 @@
 #include "base/time.h"
 #include "tunnel/tunnel_view.h"
 
-#define CW_CTL_SOCKET "/run/causeway/control" /* where nothing else is said */
-
 struct cw_loop;
 struct cw_ctl_server;
 

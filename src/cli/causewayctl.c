@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * causewayctl: asks causewayd and commands it. Exit codes are listed in causewayctl(8).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ctl_client.h"
+#include "cli/show_status.h"
+#include "cli/text.h"
+
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_NOT_UP = 1, /* status: a tunnel that is wanted up is not */
+	EXIT_USAGE = 2,
+	EXIT_UNREACHABLE = 3, /* causewayd does not answer */
+	EXIT_REFUSED = 4,     /* no such tunnel, not possible now, not allowed */
+	EXIT_INTERNAL = 5,
+};
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct options {
+	const char *socket;
+	bool json;
+	enum color color;
+	long lines; /* 0: the daemon's own number */
+	const char *cmd;
+	const char *tunnel; /* NULL: none */
+	const char *what;
+};
+
+static void usage(FILE *to)
+{
+	fputs("usage: causewayctl [-s SOCKET] [--json] [--color=auto|always|never] COMMAND\n"
+	      "\n"
+	      "  status [TUNNEL]          all tunnels at a glance, or one (or one site's) in full\n"
+	      "  up TUNNEL                bring it up, and keep it up\n"
+	      "  down TUNNEL              take it down, and keep it down\n"
+	      "  restart TUNNEL           take it down and bring it up again\n"
+	      "  rekey TUNNEL ike|child   make new keys now\n"
+	      "  log [-n LINES]           the daemon's newest messages\n"
+	      "  version                  of this program, the daemon and its parts\n"
+	      "\n"
+	      "See causewayctl(8).\n",
+		to);
+}
+
+static void complain(const char *what)
+{
+	fprintf(stderr, "causewayctl: %s\n", what);
+}
+
+static bool parse_color(const char *s, enum color *ret_color)
+{
+	static const char *const names[] = { "auto", "always", "never" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(s, names[i]) == 0) {
+			*ret_color = (enum color)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_lines(const char *s, long *ret_lines)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (errno || end == s || *end || n < 1)
+		return false;
+	*ret_lines = n;
+	return true;
+}
+
+/* What each command takes after its name. */
+static const struct {
+	const char *name;
+	int least, most;
+	const char *takes;
+} cmds[] = {
+	{ "status", 0, 1, "at most one tunnel" },
+	{ "up", 1, 1, "one tunnel" },
+	{ "down", 1, 1, "one tunnel" },
+	{ "restart", 1, 1, "one tunnel" },
+	{ "rekey", 2, 2, "a tunnel, and \"ike\" or \"child\"" },
+	{ "log", 0, 0, "nothing but -n" },
+	{ "version", 0, 0, "nothing" },
+};
+
+static bool parse_command(int n, char **words, struct options *opt)
+{
+	char text[160];
+
+	if (n == 0) {
+		usage(stderr);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(cmds) / sizeof(cmds[0]); i++) {
+		if (strcmp(words[0], cmds[i].name) != 0)
+			continue;
+		if (n - 1 < cmds[i].least || n - 1 > cmds[i].most) {
+			snprintf(text, sizeof(text), "%s takes %s; see causewayctl -h",
+				cmds[i].name, cmds[i].takes);
+			complain(text);
+			return false;
+		}
+		opt->cmd = cmds[i].name;
+		opt->tunnel = n > 1 ? words[1] : NULL;
+		opt->what = n > 2 ? words[2] : NULL;
+		if (opt->what && strcmp(opt->what, "ike") != 0 && strcmp(opt->what, "child") != 0) {
+			complain("rekey what? Say \"ike\" or \"child\"");
+			return false;
+		}
+		if (opt->lines && strcmp(opt->cmd, "log") != 0) {
+			complain("-n belongs to the command log");
+			return false;
+		}
+		return true;
+	}
+	snprintf(text, sizeof(text), "unknown command \"%.40s\"; see causewayctl -h", words[0]);
+	complain(text);
+	return false;
+}
+
+/* False: *ret_exit says how to end. */
+static bool parse_options(int argc, char **argv, struct options *opt, enum exit_code *ret_exit)
+{
+	static const struct option longs[] = {
+		{ "socket", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "lines", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c;
+
+	*ret_exit = EXIT_USAGE;
+	while ((c = getopt_long(argc, argv, "s:n:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			opt->socket = optarg;
+			break;
+		case 'j':
+			opt->json = true;
+			break;
+		case 'c':
+			if (parse_color(optarg, &opt->color))
+				break;
+			complain("--color takes auto, always or never");
+			return false;
+		case 'n':
+			if (parse_lines(optarg, &opt->lines))
+				break;
+			complain("-n takes a whole number of at least 1");
+			return false;
+		case 'h':
+			usage(stdout);
+			*ret_exit = EXIT_OK;
+			return false;
+		default:
+			fputs("See causewayctl -h.\n", stderr);
+			return false;
+		}
+	}
+	return parse_command(argc - optind, argv + optind, opt);
+}
+
+/* One line with its newline; NULL when memory is out or an argument is no UTF-8. */
+static char *make_request(const struct options *opt)
+{
+	json_t *root = json_pack(
+		"{s:s, s:s*, s:s*}", "cmd", opt->cmd, "tunnel", opt->tunnel, "what", opt->what);
+	char *text, *line = NULL;
+
+	if (root && opt->lines)
+		json_object_set_new(root, "lines", json_integer(opt->lines));
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	if (text && asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	free(text);
+	json_decref(root);
+	return line;
+}
+
+static bool use_color(const struct options *opt)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (opt->color != COLOR_AUTO)
+		return opt->color == COLOR_ALWAYS;
+	if ((no_color && no_color[0]) || (term && strcmp(term, "dumb") == 0))
+		return false;
+	return isatty(STDOUT_FILENO);
+}
+
+static const char *member(const json_t *object, const char *key)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return s ? s : "";
+}
+
+static void show_log(struct cw_text *out, const json_t *answer)
+{
+	const json_t *line;
+	char when[CW_TEXT_SHORT];
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "lines"), i, line) {
+		cw_text_add(
+			out, cw_text_time(json_integer_value(json_object_get(line, "at-wall-s")),
+				     when, sizeof(when)));
+		cw_text_add(out, " ");
+		cw_text_add_safe(out, member(line, "level"), 8);
+		cw_text_add_safe(out, member(line, "text"), 0);
+		cw_text_add(out, "\n");
+	}
+}
+
+static void show_order(struct cw_text *out, const struct options *opt)
+{
+	cw_text_add_safe(out, opt->tunnel, 0);
+	cw_text_add(out, ": ");
+	cw_text_add(out, opt->cmd);
+	if (opt->what) {
+		cw_text_add(out, " ");
+		cw_text_add(out, opt->what);
+	}
+	cw_text_add(out, " ordered; causewayctl status ");
+	cw_text_add_safe(out, opt->tunnel, 0);
+	cw_text_add(out, " shows how it goes on\n");
+}
+
+static void show_version(struct cw_text *out, const json_t *answer)
+{
+	static const struct {
+		const char *key, *title;
+	} parts[] = {
+		{ "version", "causewayd   " },
+		{ "ike-engine", "IKE engine  " },
+		{ "kernel", "kernel      " },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		cw_text_add(out, parts[i].title);
+		cw_text_add_safe(out, member(answer, parts[i].key), 0);
+		cw_text_add(out, "\n");
+	}
+}
+
+static enum exit_code refused(const json_t *answer)
+{
+	struct cw_text out = { 0 };
+	const char *code = member(answer, "code");
+
+	cw_text_add_safe(&out, member(answer, "error"), 0);
+	complain(out.s ? out.s : "refused without a reason");
+	cw_text_free(&out);
+	if (strcmp(code, "internal") == 0)
+		return EXIT_INTERNAL;
+	return strcmp(code, "busy") == 0 ? EXIT_UNREACHABLE : EXIT_REFUSED;
+}
+
+static enum exit_code show(const struct options *opt, const json_t *answer)
+{
+	struct cw_text out = { 0 };
+	enum exit_code code = EXIT_OK;
+
+	if (strcmp(opt->cmd, "status") == 0) {
+		if (opt->tunnel)
+			cw_show_detail(&out, answer, use_color(opt));
+		else
+			cw_show_overview(&out, answer, use_color(opt));
+	} else if (strcmp(opt->cmd, "log") == 0) {
+		show_log(&out, answer);
+	} else if (strcmp(opt->cmd, "version") == 0) {
+		show_version(&out, answer);
+	} else {
+		show_order(&out, opt);
+	}
+	if (out.s)
+		fputs(out.s, stdout);
+	if (out.failed) {
+		complain("out of memory");
+		code = EXIT_INTERNAL;
+	}
+	cw_text_free(&out);
+	return code;
+}
+
+/* Prints the answer and gives the exit code that it means. */
+static enum exit_code conclude(const struct options *opt, const char *text)
+{
+	json_t *answer = json_loads(text, 0, NULL);
+	enum exit_code code = EXIT_OK;
+
+	if (!json_is_object(answer)) {
+		complain("causewayd sent no JSON: is something else listening at this socket?");
+		json_decref(answer);
+		return EXIT_INTERNAL;
+	}
+	if (opt->json)
+		fputs(text, stdout);
+	if (!json_is_true(json_object_get(answer, "ok")))
+		code = refused(answer);
+	else if (!opt->json)
+		code = show(opt, answer);
+	if (code == EXIT_OK && strcmp(opt->cmd, "status") == 0 && !cw_show_all_well(answer))
+		code = EXIT_NOT_UP;
+	json_decref(answer);
+	if (fflush(stdout) != 0) {
+		complain("can't write the answer");
+		code = EXIT_INTERNAL;
+	}
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = { .socket = CW_CTL_CLIENT_SOCKET };
+	enum exit_code code;
+	char err[512], *request, *answer = NULL;
+
+	if (!parse_options(argc, argv, &opt, &code))
+		return code;
+	request = make_request(&opt);
+	if (!request) {
+		complain("a tunnel's name has letters, digits, '.', '_' and '-' only");
+		return EXIT_USAGE;
+	}
+	if (strcmp(opt.cmd, "version") == 0 && !opt.json)
+		printf("causewayctl %s\n", CW_VERSION);
+	if (cw_ctl_client_ask(opt.socket, request, &answer, err, sizeof(err)) != CW_OK) {
+		fflush(stdout);
+		complain(err);
+		code = EXIT_UNREACHABLE;
+	} else {
+		code = conclude(&opt, answer);
+	}
+	free(request);
+	free(answer);
+	return code;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/show_status.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/show_priv.h"
+#include "cli/text.h"
+
+#define LABEL 14 /* columns of "  label     " */
+
+/* A paragraph under a label, wrapped; without a label it goes on under the one before. */
+static void row(struct cw_text *out, const char *label, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void row(struct cw_text *out, const char *label, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0) {
+		out->failed = true;
+		return;
+	}
+	cw_text_add(out, "  ");
+	cw_text_add_safe(out, label, LABEL - 2);
+	cw_text_wrap(out, LABEL, CW_SHOW_COLUMNS, text);
+	free(text);
+}
+
+/* "; rekey in 29m, expires in 39m", as far as they are planned. */
+static const char *lifetimes(const json_t *sa, char *buf, size_t size)
+{
+	int64_t rekey_s = cw_show_number(sa, "rekey-in-s"),
+		expires_s = cw_show_number(sa, "expires-in-s");
+	char rekey[CW_TEXT_SHORT], expires[CW_TEXT_SHORT];
+
+	cw_text_duration(rekey_s, rekey, sizeof(rekey));
+	cw_text_duration(expires_s, expires, sizeof(expires));
+	snprintf(buf, size, "%s%s%s%s", rekey_s < 0 ? "; no rekey planned" : "; rekey in ",
+		rekey_s < 0 ? "" : rekey, expires_s < 0 ? "" : ", expires in ",
+		expires_s < 0 ? "" : expires);
+	return buf;
+}
+
+static const char *nat_text(const json_t *ike)
+{
+	bool local = cw_show_bool(ike, "nat-local"), remote = cw_show_bool(ike, "nat-remote");
+
+	if (local && remote)
+		return "NAT on both sides; ";
+	if (local)
+		return "NAT on our side; ";
+	return remote ? "NAT on the peer's side; " : "";
+}
+
+/* "[v6]:port" or "v4:port" */
+static void add_end(
+	char *buf, size_t size, const json_t *ike, const char *addr_key, const char *port_key)
+{
+	const char *addr = cw_show_text(ike, addr_key);
+	bool v6 = strchr(addr, ':') != NULL;
+
+	snprintf(buf, size, "%s%s%s:%" PRId64, v6 ? "[" : "", addr, v6 ? "]" : "",
+		cw_show_number(ike, port_key));
+}
+
+static void add_ike(struct cw_text *out, const json_t *tunnel)
+{
+	const json_t *ike = json_object_get(tunnel, "ike");
+	char age[CW_TEXT_SHORT], life[96], local[80], remote[80];
+
+	if (!json_is_object(ike)) {
+		row(out, "IKE", "none");
+		return;
+	}
+	cw_text_duration(cw_show_number(ike, "established-s-ago"), age, sizeof(age));
+	row(out, "IKE", "IKEv%" PRId64 " %s for %s, started by %s%s",
+		cw_show_number(ike, "version"), cw_show_text(ike, "state"), age,
+		cw_show_bool(ike, "initiator") ? "us" : "the peer",
+		lifetimes(ike, life, sizeof(life)));
+	row(out, "", "%s", cw_show_text(ike, "proposal"));
+	add_end(local, sizeof(local), ike, "local", "local-port");
+	add_end(remote, sizeof(remote), ike, "remote", "remote-port");
+	row(out, "", "us   %s, identity %s", local, cw_show_text(ike, "local-id"));
+	row(out, "", "peer %s, identity %s", remote, cw_show_text(ike, "remote-id"));
+	row(out, "", "%sSPIs %s %s", nat_text(ike), cw_show_text(ike, "spi-i"),
+		cw_show_text(ike, "spi-r"));
+}
+
+/* "10.0.0.0/8, 10.1.0.0/16 and 3 more" */
+static void join_selectors(
+	const json_t *child, const char *key, const char *count_key, char *buf, size_t size)
+{
+	const json_t *list = json_object_get(child, key), *ts;
+	uint64_t n = cw_show_count(child, count_key);
+	size_t i, used = 0;
+
+	buf[0] = '\0';
+	json_array_foreach(list, i, ts) {
+		int k = snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+			json_string_value(ts) ? json_string_value(ts) : "?");
+
+		if (k < 0 || (size_t)k >= size - used)
+			return;
+		used += (size_t)k;
+	}
+	if (n > json_array_size(list))
+		snprintf(buf + used, size - used, " and %" PRIu64 " more",
+			n - json_array_size(list));
+}
+
+static void add_traffic(struct cw_text *out, const json_t *child, bool in)
+{
+	char bytes[CW_TEXT_SHORT], age[CW_TEXT_SHORT];
+	int64_t last_s = cw_show_number(child, in ? "last-in-s-ago" : "last-out-s-ago");
+
+	cw_text_bytes(cw_show_count(child, in ? "bytes-in" : "bytes-out"), bytes, sizeof(bytes));
+	cw_text_duration(last_s, age, sizeof(age));
+	row(out, "", "%s %s, %" PRIu64 " packets, %s%s%s; SPI %s", in ? "in  " : "out ", bytes,
+		cw_show_count(child, in ? "packets-in" : "packets-out"), last_s < 0 ? "" : "last ",
+		last_s < 0 ? "never used" : age, last_s < 0 ? "" : " ago",
+		cw_show_text(child, in ? "spi-in" : "spi-out"));
+}
+
+static void add_children(struct cw_text *out, const json_t *tunnel)
+{
+	const json_t *children = json_object_get(tunnel, "children"), *child;
+	uint64_t wanted = cw_show_count(tunnel, "n-children-wanted");
+	char age[CW_TEXT_SHORT], life[96], label[64], local[256], remote[256];
+	size_t i;
+
+	if (json_array_size(children) == 0)
+		row(out, "child", "none");
+	json_array_foreach(children, i, child) {
+		snprintf(label, sizeof(label), "child");
+		if (wanted > 1)
+			snprintf(label, sizeof(label), "child %" PRIu64 "/%" PRIu64,
+				cw_show_count(child, "pair") + 1, wanted);
+		cw_text_duration(cw_show_number(child, "installed-s-ago"), age, sizeof(age));
+		row(out, label, "%s for %s%s", cw_show_text(child, "state"), age,
+			lifetimes(child, life, sizeof(life)));
+		row(out, "", "%s%s%s", cw_show_text(child, "proposal"),
+			cw_show_bool(child, "pfs") ? ", PFS" : ", no PFS",
+			cw_show_bool(child, "encap") ? ", ESP in UDP" : "");
+		join_selectors(child, "local-ts", "n-local-ts", local, sizeof(local));
+		join_selectors(child, "remote-ts", "n-remote-ts", remote, sizeof(remote));
+		row(out, "", "%s === %s%s", local, remote,
+			cw_show_bool(child, "narrowed") ? " (narrowed by the peer)" : "");
+		add_traffic(out, child, true);
+		add_traffic(out, child, false);
+	}
+}
+
+static void add_interface(struct cw_text *out, const json_t *tunnel)
+{
+	const json_t *link = json_object_get(tunnel, "interface"), *route;
+	const char *inside = cw_show_text(link, "inside-addr");
+	size_t i;
+
+	if (!json_is_object(link))
+		row(out, "interface", "none%s",
+			json_array_size(json_object_get(tunnel, "children")) ? ": plain policies"
+									     : "");
+	else
+		row(out, "interface", "%s (%s, if_id 0x%" PRIx64 "), MTU %" PRIu64 "%s%s%s",
+			cw_show_text(link, "name"), cw_show_text(link, "kind"),
+			cw_show_count(link, "if-id"), cw_show_count(link, "mtu"),
+			inside[0] ? ", " : "", inside,
+			cw_show_bool(link, "ok")
+				? ""
+				: "; NOT in the kernel as wanted: see causewayctl log");
+	json_array_foreach(json_object_get(tunnel, "routes"), i, route)
+		row(out, i ? "" : "routes", "%s metric %" PRIu64 "%s", cw_show_text(route, "dst"),
+			cw_show_count(route, "metric"),
+			cw_show_bool(route, "installed")
+				? ""
+				: ", unreachable while the tunnel is not up");
+}
+
+static void add_history(struct cw_text *out, const json_t *tunnel)
+{
+	const json_t *step;
+	char when[CW_TEXT_SHORT];
+	size_t i;
+
+	json_array_foreach(json_object_get(tunnel, "history"), i, step) {
+		const char *cause = cw_show_text(step, "cause");
+
+		cw_text_time(cw_show_number(step, "at-wall-s"), when, sizeof(when));
+		row(out, i ? "" : "history", "%s  %s -> %s%s%s", when, cw_show_text(step, "from"),
+			cw_show_text(step, "to"), cause[0] ? ": " : "", cause);
+	}
+}
+
+static void add_cause(
+	struct cw_text *out, const char *label, const json_t *cause, const char *prefix)
+{
+	const char *detail = cw_show_text(cause, "detail");
+
+	if (!json_is_object(cause))
+		return;
+	row(out, label, "%s%s%s%s%s", prefix, cw_show_text(cause, "text"), detail[0] ? " (" : "",
+		detail, detail[0] ? ")" : "");
+}
+
+static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
+{
+	const json_t *cause = json_object_get(tunnel, "cause");
+	const json_t *last = json_object_get(tunnel, "last-error");
+	const char *remedy = cw_show_text(cause, "remedy");
+	char next[64], when[CW_TEXT_SHORT + 2];
+
+	add_cause(out, "why", cause, "");
+	if (cw_show_text(tunnel, "conf-error")[0])
+		row(out, "error", "%s", cw_show_text(tunnel, "conf-error"));
+	if (remedy[0])
+		row(out, "what to do", "%s", remedy);
+	cw_show_next_try(tunnel, next, sizeof(next));
+	if (next[0])
+		row(out, "next", "%s", next);
+	if (json_is_object(last)) {
+		cw_text_time(cw_show_number(last, "at-wall-s"), when, CW_TEXT_SHORT);
+		/* Most often it is why the tunnel is where it is, and that stands above. */
+		if (strcmp(cw_show_text(last, "name"), cw_show_text(cause, "name")) == 0 &&
+			strcmp(cw_show_text(last, "detail"), cw_show_text(cause, "detail")) == 0) {
+			row(out, "last error", "%s  the same", when);
+		} else {
+			strncat(when, "  ", sizeof(when) - strlen(when) - 1);
+			add_cause(out, "last error", last, when);
+		}
+	}
+	add_cause(out, "last rekey", json_object_get(tunnel, "last-rekey-error"), "failed: ");
+}
+
+static void add_tunnel(struct cw_text *out, const json_t *tunnel, bool color)
+{
+	const char *addr = cw_show_text(tunnel, "remote-addr"),
+		   *remote = cw_show_text(tunnel, "remote");
+	const char *local = cw_show_text(tunnel, "local-addr");
+	bool named = addr[0] && strcmp(addr, remote) != 0;
+	char buf[CW_TEXT_SHORT], in[CW_TEXT_SHORT], out_bytes[CW_TEXT_SHORT];
+
+	cw_text_add_safe(out, cw_show_text(tunnel, "name"), 0);
+	cw_text_add(out, ": ");
+	cw_show_state(out, tunnel, color, 0);
+	cw_text_add(out, " for ");
+	cw_text_add(out, cw_text_duration(cw_show_number(tunnel, "for-s"), buf, sizeof(buf)));
+	cw_text_add(out, ", since ");
+	cw_text_add(out, cw_text_time(cw_show_number(tunnel, "since-wall-s"), buf, sizeof(buf)));
+	cw_text_add(out, cw_show_bool(tunnel, "wanted-up") ? "\n" : " (not wanted up)\n");
+	add_why_and_errors(out, tunnel);
+	row(out, "site", "%s, profile %s", cw_show_text(tunnel, "site"),
+		cw_show_text(tunnel, "profile"));
+	row(out, "peer", "%s%s%s%s%s%s", remote, named ? " (" : "", named ? addr : "",
+		named ? ")" : "", local[0] ? " from " : "", local);
+	row(out, "traffic", "in %s, out %s over all; was up %" PRIu64 " time%s",
+		cw_text_bytes(cw_show_count(tunnel, "bytes-in"), in, sizeof(in)),
+		cw_text_bytes(cw_show_count(tunnel, "bytes-out"), out_bytes, sizeof(out_bytes)),
+		cw_show_count(tunnel, "times-up"),
+		cw_show_count(tunnel, "times-up") == 1 ? "" : "s");
+	add_ike(out, tunnel);
+	add_children(out, tunnel);
+	add_interface(out, tunnel);
+	add_history(out, tunnel);
+}
+
+void cw_show_detail(struct cw_text *out, const struct json_t *answer, bool color)
+{
+	const json_t *tunnel;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "tunnels"), i, tunnel) {
+		if (i)
+			cw_text_add(out, "\n");
+		add_tunnel(out, tunnel, color);
+	}
+	cw_show_notes(out, answer, color);
+}
