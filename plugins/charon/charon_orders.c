@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Orders of ike_port.h as jobs on libcharon's threads: an IKE_SA may be in another thread's hands, and
+ * the loop thread never waits for it.
+ */
+#include "charon/charon_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <sa/ikev2/tasks/ike_dpd.h>
+
+#include "io/mailbox.h"
+
+struct order {
+	struct cw_charon *c;
+	uint32_t id, pair;
+	bool force;
+};
+
+static struct cw_charon *self(struct cw_ike *ike)
+{
+	return CW_OUTER(ike, struct cw_charon, ike);
+}
+
+int64_t cw_charon_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static job_t *new_job(struct cw_charon *c, job_requeue_t (*run)(void *), uint32_t id, uint32_t pair,
+		      bool force, job_priority_t prio)
+{
+	struct order *o = calloc(1, sizeof(*o));
+	callback_job_t *job;
+
+	if (!o)
+		return NULL;
+	*o = (struct order){ .c = c, .id = id, .pair = pair, .force = force };
+	job = callback_job_create_with_prio(run, o, free, NULL, prio);
+	return &job->job;
+}
+
+static void queue(struct cw_charon *c, job_requeue_t (*run)(void *), uint32_t id, uint32_t pair,
+		  bool force, job_priority_t prio)
+{
+	job_t *job = new_job(c, run, id, pair, force, prio);
+
+	if (job)
+		lib->processor->queue_job(lib->processor, job);
+}
+
+static void checkin(ike_sa_t *ike_sa, bool keep)
+{
+	if (keep)
+		charon->ike_sa_manager->checkin(charon->ike_sa_manager, ike_sa);
+	else
+		charon->ike_sa_manager->checkin_and_destroy(charon->ike_sa_manager, ike_sa);
+}
+
+/* ---- tunnels ---- */
+
+static bool make_room(struct cw_charon *c, uint32_t index)
+{
+	size_t n = (size_t)index + 1;
+	struct cw_charon_tunnel **t;
+
+	if (n <= c->n_tunnels)
+		return true;
+	if (n < c->n_tunnels * 2)
+		n = c->n_tunnels * 2;
+	t = realloc(c->tunnels, n * sizeof(struct cw_charon_tunnel *));
+	if (!t)
+		return false;
+	for (size_t i = c->n_tunnels; i < n; i++)
+		t[i] = NULL;
+	c->tunnels = t;
+	c->n_tunnels = n;
+	return true;
+}
+
+static struct cw_charon_tunnel *exchange(struct cw_charon *c, uint32_t index,
+					 struct cw_charon_tunnel *with)
+{
+	struct cw_charon_tunnel *old = with;
+
+	pthread_mutex_lock(&c->lock);
+	if (with ? make_room(c, index) : index < c->n_tunnels) {
+		old = c->tunnels[index];
+		c->tunnels[index] = with;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return old;
+}
+
+static enum cw_rc tunnel_set(struct cw_ike *ike, const struct cw_ike_tunnel *t)
+{
+	struct cw_charon_tunnel *tunnel, *old;
+	enum cw_rc rc = cw_charon_tunnel_build(t, &tunnel);
+
+	if (rc != CW_OK)
+		return rc;
+	old = exchange(self(ike), t->index, tunnel);
+	cw_charon_tunnel_free(old);
+	return old == tunnel ? CW_E_NO_MEMORY : CW_OK;
+}
+
+static void tunnel_remove(struct cw_ike *ike, uint32_t index)
+{
+	cw_charon_tunnel_free(exchange(self(ike), index, NULL));
+}
+
+/* ---- initiate ---- */
+
+static bool child_there(ike_sa_t *ike_sa, uint32_t pair)
+{
+	enumerator_t *e = ike_sa->create_child_sa_enumerator(ike_sa);
+	child_sa_t *child;
+	bool found = false;
+
+	while (!found && e->enumerate(e, &child)) {
+		switch (child->get_state(child)) {
+		case CHILD_REKEYED:
+		case CHILD_DELETING:
+		case CHILD_DELETED:
+		case CHILD_DESTROYING:
+			break;
+		default:
+			found = cw_charon_child_pair(child->get_name(child)) == pair;
+			break;
+		}
+	}
+	e->destroy(e);
+	return found;
+}
+
+/* Says whether the IKE_SA already has the pair, or was asked for it, and notes that it is now. */
+static bool claim_pair(struct cw_charon *c, uint32_t ike_id, uint32_t pair)
+{
+	struct cw_charon_sa *sa;
+	bool mine = false;
+
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_find(c, ike_id);
+	if (sa && !sa->closing && !cw_charon_sa_pair(sa, pair)) {
+		cw_charon_sa_pair_set(sa, pair, true);
+		mine = true;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return mine;
+}
+
+static void initiate_child(struct cw_charon *c, uint32_t ike_id, uint32_t pair)
+{
+	ike_sa_t *ike_sa;
+	peer_cfg_t *peer;
+	child_cfg_t *child;
+	bool keep = true;
+
+	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, ike_id);
+	if (!ike_sa)
+		return;
+	peer = ike_sa->get_peer_cfg(ike_sa);
+	child = peer ? cw_charon_child_cfg(peer, pair) : NULL;
+	if (child && !child_there(ike_sa, pair) && claim_pair(c, ike_id, pair))
+		keep = ike_sa->initiate(ike_sa, child, NULL) == SUCCESS;
+	else
+		DESTROY_IF(child);
+	checkin(ike_sa, keep);
+}
+
+static void initiate_ike(struct cw_charon *c, peer_cfg_t *peer)
+{
+	ike_sa_manager_t *manager = charon->ike_sa_manager;
+	ike_sa_t *ike_sa = manager->create_new(manager, peer->get_ike_version(peer), TRUE);
+	struct cw_charon_sa *sa;
+	enumerator_t *e;
+	child_cfg_t *child;
+	host_t *me;
+	bool keep = true;
+
+	if (!ike_sa)
+		return;
+	ike_sa->set_peer_cfg(ike_sa, peer);
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_put(c, ike_sa->get_unique_id(ike_sa));
+	if (sa) {
+		sa->by_us = true;
+		cw_charon_sa_know(c, sa, ike_sa);
+	}
+	pthread_mutex_unlock(&c->lock);
+	manager->checkout_new(manager, ike_sa);
+	charon->bus->set_sa(charon->bus, ike_sa);
+	/* The first call sends IKE_SA_INIT (or main mode's first message), the others wait in line. */
+	e = peer->create_child_cfg_enumerator(peer);
+	while (keep && e->enumerate(e, &child)) {
+		claim_pair(c, ike_sa->get_unique_id(ike_sa),
+			   cw_charon_child_pair(child->get_name(child)));
+		keep = ike_sa->initiate(ike_sa, child->get_ref(child), NULL) == SUCCESS;
+	}
+	e->destroy(e);
+	me = ike_sa->get_my_host(ike_sa);
+	if (me->is_anyaddr(me)) {
+		pthread_mutex_lock(&c->lock);
+		sa = cw_charon_sa_find(c, ike_sa->get_unique_id(ike_sa));
+		if (sa)
+			cw_charon_sa_blame(sa, CW_CAUSE_NO_ROUTE, "no route to the peer's address");
+		pthread_mutex_unlock(&c->lock);
+		keep = false;
+	}
+	checkin(ike_sa, keep);
+}
+
+static job_requeue_t initiate_run(void *data)
+{
+	struct order *o = data;
+	struct cw_charon *c = o->c;
+	const struct cw_charon_sa *up = NULL;
+	peer_cfg_t *peer = NULL;
+	uint32_t up_id = 0;
+	bool trying = false;
+
+	pthread_mutex_lock(&c->lock);
+	for (const struct cw_charon_sa *sa = c->sas; sa; sa = sa->next) {
+		if (!sa->known || sa->index != o->id || sa->closing || sa->replaced || sa->down)
+			continue;
+		if (sa->up && (!up || sa->ike_id > up->ike_id))
+			up = sa;
+		else if (!sa->up && sa->by_us)
+			trying = true;
+	}
+	if (up)
+		up_id = up->ike_id;
+	if (!c->stopping && o->id < c->n_tunnels && c->tunnels[o->id]) {
+		peer = c->tunnels[o->id]->peer;
+		peer->get_ref(peer);
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (up)
+		initiate_child(c, up_id, o->pair);
+	else if (peer && !trying)
+		initiate_ike(c, peer);
+	DESTROY_IF(peer);
+	return JOB_REQUEUE_NONE;
+}
+
+static void initiate(struct cw_ike *ike, uint32_t index, uint32_t pair)
+{
+	queue(self(ike), initiate_run, index, pair, false, JOB_PRIO_MEDIUM);
+}
+
+/* ---- terminate ---- */
+
+static job_requeue_t terminate_run(void *data)
+{
+	struct order *o = data;
+	struct cw_charon *c = o->c;
+	struct cw_charon_sa *sa;
+	ike_sa_t *ike_sa;
+
+	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
+	if (!ike_sa)
+		return JOB_REQUEUE_NONE;
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_find(c, o->id);
+	if (sa)
+		sa->closing = true;
+	pthread_mutex_unlock(&c->lock);
+	checkin(ike_sa, ike_sa->delete(ike_sa, o->force) != DESTROY_ME);
+	return JOB_REQUEUE_NONE;
+}
+
+static void order_end(struct cw_charon *c, uint32_t ike_id)
+{
+	struct cw_charon_sa *sa;
+
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_find(c, ike_id);
+	if (sa)
+		sa->closing = sa->ordered = true;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void terminate_ike(struct cw_ike *ike, uint32_t ike_id, bool force)
+{
+	order_end(self(ike), ike_id);
+	queue(self(ike), terminate_run, ike_id, 0, force, JOB_PRIO_HIGH);
+}
+
+void cw_charon_close_later(struct cw_charon *c, uint32_t ike_id)
+{
+	queue(c, terminate_run, ike_id, 0, true, JOB_PRIO_HIGH);
+}
+
+static job_requeue_t terminate_child_run(void *data)
+{
+	struct order *o = data;
+	child_sa_t *child;
+	ike_sa_t *ike_sa;
+
+	ike_sa = charon->child_sa_manager->checkout_by_id(charon->child_sa_manager, o->id, &child);
+	if (ike_sa)
+		checkin(ike_sa, ike_sa->delete_child_sa(ike_sa, child->get_protocol(child),
+							child->get_spi(child, TRUE),
+							FALSE) != DESTROY_ME);
+	return JOB_REQUEUE_NONE;
+}
+
+static void terminate_child(struct cw_ike *ike, uint32_t child_id)
+{
+	struct cw_charon *c = self(ike);
+	struct cw_charon_child *child;
+
+	pthread_mutex_lock(&c->lock);
+	child = cw_charon_child_find(c, child_id);
+	if (child)
+		child->ordered = true;
+	pthread_mutex_unlock(&c->lock);
+	queue(c, terminate_child_run, child_id, 0, false, JOB_PRIO_HIGH);
+}
+
+/* ---- the watch ---- */
+
+/* Is it time? Where not, the next look is arranged. */
+static bool watch_due(struct cw_charon *c, uint32_t ike_id)
+{
+	struct cw_charon_sa *sa;
+	bool due = false;
+
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_find(c, ike_id);
+	if (sa) {
+		int64_t limit = cw_charon_sa_limit_ms(c, sa), now = cw_charon_now_ms();
+
+		due = now >= limit;
+		sa->watched = limit != INT64_MAX;
+		if (sa->watched && !due)
+			cw_charon_watch_later(c, ike_id, limit - now);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return due;
+}
+
+static void watch_blame(struct cw_charon *c, uint32_t ike_id)
+{
+	struct cw_charon_sa *sa;
+
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_find(c, ike_id);
+	if (sa && sa->up && !sa->closing)
+		cw_charon_sa_blame(sa, CW_CAUSE_PEER_DEAD, "no answer for %u s", sa->dpd_ms / 1000);
+	else if (sa && !sa->up)
+		cw_charon_sa_blame(sa, CW_CAUSE_NO_ANSWER, "%s",
+				   sa->heard ? "the peer answered at first, then fell silent: is UDP 4500 open?" :
+					       "nothing came back");
+	if (sa)
+		sa->closing = true;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static job_requeue_t watch_run(void *data)
+{
+	struct order *o = data;
+	ike_sa_t *ike_sa;
+
+	if (!watch_due(o->c, o->id))
+		return JOB_REQUEUE_NONE;
+	/* The answer may have come while this thread waited for the IKE_SA. */
+	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
+	if (!ike_sa)
+		return JOB_REQUEUE_NONE;
+	if (!watch_due(o->c, o->id)) {
+		checkin(ike_sa, true);
+		return JOB_REQUEUE_NONE;
+	}
+	watch_blame(o->c, o->id);
+	ike_sa->delete(ike_sa, TRUE);
+	checkin(ike_sa, false);
+	return JOB_REQUEUE_NONE;
+}
+
+void cw_charon_watch_later(struct cw_charon *c, uint32_t ike_id, int64_t wait_ms)
+{
+	job_t *job = new_job(c, watch_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
+
+	/* One millisecond more than needed, so that it is not a moment early. */
+	if (job)
+		lib->scheduler->schedule_job_ms(lib->scheduler, job,
+						wait_ms > 0 ? (uint32_t)wait_ms + 1 : 1);
+}
+
+/* ---- the rest ---- */
+
+static job_requeue_t rekey_ike_run(void *data)
+{
+	struct order *o = data;
+	ike_sa_t *ike_sa;
+
+	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
+	if (ike_sa)
+		checkin(ike_sa, ike_sa->rekey(ike_sa) != DESTROY_ME);
+	return JOB_REQUEUE_NONE;
+}
+
+static void rekey_ike(struct cw_ike *ike, uint32_t ike_id)
+{
+	queue(self(ike), rekey_ike_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
+}
+
+static job_requeue_t rekey_child_run(void *data)
+{
+	struct order *o = data;
+	child_sa_t *child;
+	ike_sa_t *ike_sa;
+
+	ike_sa = charon->child_sa_manager->checkout_by_id(charon->child_sa_manager, o->id, &child);
+	if (ike_sa)
+		checkin(ike_sa, ike_sa->rekey_child_sa(ike_sa, child->get_protocol(child),
+						       child->get_spi(child, TRUE)) != DESTROY_ME);
+	return JOB_REQUEUE_NONE;
+}
+
+static void rekey_child(struct cw_ike *ike, uint32_t child_id)
+{
+	queue(self(ike), rekey_child_run, child_id, 0, false, JOB_PRIO_MEDIUM);
+}
+
+static job_requeue_t check_alive_run(void *data)
+{
+	struct order *o = data;
+	ike_sa_t *ike_sa;
+	bool keep = true;
+
+	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
+	if (!ike_sa)
+		return JOB_REQUEUE_NONE;
+	/* An IKEv1 R_U_THERE carries a sequence number (RFC 3706 5.2) that libcharon keeps to itself:
+	 * there its own question, at most the DPD delay away, must do. */
+	if (ike_sa->get_version(ike_sa) == IKEV2 && ike_sa->get_state(ike_sa) == IKE_ESTABLISHED) {
+		ike_sa->queue_task(ike_sa, (task_t *)ike_dpd_create(TRUE));
+		keep = ike_sa->initiate(ike_sa, NULL, NULL) == SUCCESS;
+	}
+	checkin(ike_sa, keep);
+	return JOB_REQUEUE_NONE;
+}
+
+static void check_alive(struct cw_ike *ike, uint32_t ike_id)
+{
+	queue(self(ike), check_alive_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
+}
+
+/* ---- snapshot ---- */
+
+/* A record is posted when the next one begins, since only then it is known whether it is the last. */
+struct snapshot {
+	struct cw_charon *c;
+	struct cw_ike_event ev;
+	uint32_t poll;
+	bool open, began;
+};
+
+static void snapshot_post(struct snapshot *s, bool last)
+{
+	if (!s->open)
+		return;
+	s->ev.first = !s->began;
+	s->ev.last = last;
+	s->began = true;
+	s->open = false;
+	cw_mailbox_post(s->c->box, &s->ev);
+}
+
+static void snapshot_open(struct snapshot *s)
+{
+	snapshot_post(s, false);
+	s->ev = (struct cw_ike_event){
+		.kind = CW_IKE_EV_SNAPSHOT,
+		.index = UINT32_MAX,
+		.poll = s->poll,
+	};
+	s->open = true;
+}
+
+static void snapshot_ike(struct snapshot *s, ike_sa_t *ike_sa)
+{
+	uint32_t index, generation;
+	struct cw_ike_sa_info info;
+	enumerator_t *e;
+	child_sa_t *child;
+
+	if (!cw_charon_name_parse(ike_sa->get_name(ike_sa), &index, &generation))
+		return; /* a peer that has not proved who it is: it belongs to no tunnel yet */
+	cw_charon_view_ike(ike_sa, &info);
+	snapshot_open(s);
+	e = ike_sa->create_child_sa_enumerator(ike_sa);
+	while (true) {
+		s->ev.index = index;
+		s->ev.generation = generation;
+		s->ev.ike_id = info.ike_id;
+		s->ev.by_us = ike_sa->has_condition(ike_sa, COND_ORIGINAL_INITIATOR);
+		s->ev.ike = info;
+		if (!e->enumerate(e, &child))
+			break;
+		if (s->ev.n_children == CW_IKE_CHILDREN_MAX) {
+			snapshot_open(s);
+			s->ev.index = index;
+			s->ev.generation = generation;
+			s->ev.ike_id = info.ike_id;
+			s->ev.ike = info;
+		}
+		cw_charon_view_child(ike_sa, child, &s->ev.children[s->ev.n_children++]);
+	}
+	e->destroy(e);
+}
+
+static job_requeue_t poll_run(void *data)
+{
+	struct order *o = data;
+	struct snapshot *s = calloc(1, sizeof(*s));
+	enumerator_t *e;
+	ike_sa_t *ike_sa;
+
+	if (!s)
+		return JOB_REQUEUE_NONE;
+	s->c = o->c;
+	s->poll = o->id;
+	/* TRUE: waits for those that another thread has, so nothing is left out. */
+	e = charon->ike_sa_manager->create_enumerator(charon->ike_sa_manager, TRUE);
+	while (e->enumerate(e, &ike_sa))
+		snapshot_ike(s, ike_sa);
+	e->destroy(e);
+	if (!s->open) {
+		snapshot_open(s);
+		s->ev.no_ike = true;
+	}
+	snapshot_post(s, true);
+	free(s);
+	return JOB_REQUEUE_NONE;
+}
+
+static void poll_all(struct cw_ike *ike, uint32_t poll)
+{
+	queue(self(ike), poll_run, poll, 0, false, JOB_PRIO_MEDIUM);
+}
+
+/* ---- kernel events ---- */
+
+static void note_expiry(struct cw_charon *c, uint32_t spi)
+{
+	pthread_mutex_lock(&c->lock);
+	for (struct cw_charon_child *child = c->children; child; child = child->next) {
+		if (child->spi_in == spi || child->spi_out == spi)
+			child->cause = CW_CAUSE_EXPIRED;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void kernel_event(struct cw_ike *ike, const struct cw_kernel_event *ev)
+{
+	host_t *dst, *to;
+
+	switch (ev->kind) {
+	case CW_KEV_EXPIRE:
+		dst = cw_charon_host(&ev->dst, 0);
+		if (!dst)
+			return;
+		if (ev->hard)
+			note_expiry(self(ike), ev->spi);
+		charon->kernel->expire(charon->kernel, ev->proto, htonl(ev->spi), dst, ev->hard);
+		dst->destroy(dst);
+		break;
+	case CW_KEV_MAPPING:
+		dst = cw_charon_host(&ev->dst, 0);
+		to = cw_charon_host(&ev->new_addr, ev->new_port);
+		if (dst && to)
+			charon->kernel->mapping(charon->kernel, ev->proto, htonl(ev->spi), dst, to);
+		DESTROY_IF(dst);
+		DESTROY_IF(to);
+		break;
+	case CW_KEV_ACQUIRE: /* libcharon has no traps here; the tunnel machine sees to missing children */
+	case CW_KEV_LINK:
+	case CW_KEV_RESYNC:
+		break;
+	}
+}
+
+/* ---- stop ---- */
+
+static void wait_all_gone(struct cw_charon *c, uint32_t wait_ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += wait_ms / 1000;
+	until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&c->lock);
+	while (c->n_sas > 0 && pthread_cond_timedwait(&c->gone, &c->lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void stop(struct cw_ike *ike, uint32_t wait_ms)
+{
+	struct cw_charon *c = self(ike);
+
+	pthread_mutex_lock(&c->lock);
+	c->stopping = true;
+	for (struct cw_charon_sa *sa = c->sas; sa; sa = sa->next) {
+		sa->closing = sa->ordered = true;
+		cw_charon_sa_blame(sa, CW_CAUSE_STOPPING, "%s", "");
+		queue(c, terminate_run, sa->ike_id, 0, false, JOB_PRIO_HIGH);
+	}
+	pthread_mutex_unlock(&c->lock);
+	/* Nobody new may come in meanwhile. */
+	for (size_t i = 0; i < c->n_tunnels; i++)
+		cw_charon_tunnel_free(exchange(c, (uint32_t)i, NULL));
+	wait_all_gone(c, wait_ms);
+	cw_charon_free(c);
+}
+
+static const char *version(struct cw_ike *ike)
+{
+	return self(ike)->version;
+}
+
+const struct cw_ike_ops cw_charon_ops = {
+	.tunnel_set = tunnel_set,
+	.tunnel_remove = tunnel_remove,
+	.initiate = initiate,
+	.terminate_ike = terminate_ike,
+	.terminate_child = terminate_child,
+	.rekey_ike = rekey_ike,
+	.rekey_child = rekey_child,
+	.check_alive = check_alive,
+	.poll = poll_all,
+	.kernel_event = kernel_event,
+	.stop = stop,
+	.version = version,
+};
