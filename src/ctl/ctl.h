@@ -10,7 +10,7 @@
  * tunnel: for status a site's name will do too, and means all of its tunnels. The end of what the
  * client sends ends a request as a newline does; what follows the newline is not read.
  *
- * Answers: {"ok":true, …} or {"ok":false,"error":"…","code":"…"} with code one of "not-found",
+ * Answers: {"ok":true, …} or {"ok":false,"error":"…","code":"…"}; code is one of "not-found",
  * "invalid", "denied", "busy", "internal".
  *   status:  "gateway":{…}, "tunnels":[{…}]: always every configured tunnel
  *   orders:  "cmd", "tunnel": the order is taken; status shows how it goes on
@@ -65,10 +65,10 @@ struct cw_ctl_port {
 };
 
 /* Listens at path (mode 0660; its folder is made if missing, mode 0755). A stale socket of a dead
- * daemon is replaced; a live one is CW_E_EXISTS: another causewayd runs. port is copied; reterr gets
- * the reason. */
+ * daemon is replaced; a live one is CW_E_EXISTS: another causewayd runs. port is copied; reterr
+ * gets the reason. */
 enum cw_rc cw_ctl_server_new(struct cw_loop *loop, const char *path, const struct cw_ctl_port *port,
-			     struct cw_ctl_server **ret_server, char *reterr, size_t size);
+	struct cw_ctl_server **ret_server, char *reterr, size_t size);
 /* Closes clients, removes the socket. NULL is fine. */
 void cw_ctl_server_free(struct cw_ctl_server *server);
 

@@ -42,8 +42,8 @@ bool cw_ctl_cmd_is_order(enum cw_ctl_cmd cmd)
 	return (unsigned)cmd < CW_CTL_CMD_COUNT && cmds[cmd].traits & ORDER;
 }
 
-static enum cw_rc parse_cmd(const json_t *root, struct cw_ctl_request *req, char *reterr,
-			    size_t size)
+static enum cw_rc parse_cmd(
+	const json_t *root, struct cw_ctl_request *req, char *reterr, size_t size)
 {
 	const char *name = json_string_value(json_object_get(root, "cmd"));
 
@@ -58,14 +58,14 @@ static enum cw_rc parse_cmd(const json_t *root, struct cw_ctl_request *req, char
 		}
 	}
 	snprintf(reterr, size,
-		 "unknown command \"%.32s\"; known are status, up, down, restart, rekey, log, "
-		 "version",
-		 name);
+		"unknown command \"%.32s\"; known are status, up, down, restart, rekey, log, "
+		"version",
+		name);
 	return CW_E_INVALID;
 }
 
-static enum cw_rc parse_tunnel(const json_t *value, struct cw_ctl_request *req, char *reterr,
-			       size_t size)
+static enum cw_rc parse_tunnel(
+	const json_t *value, struct cw_ctl_request *req, char *reterr, size_t size)
 {
 	const char *name = json_string_value(value);
 	size_t len = name ? strlen(name) : 0;
@@ -76,15 +76,15 @@ static enum cw_rc parse_tunnel(const json_t *value, struct cw_ctl_request *req, 
 	}
 	if (len >= sizeof(req->tunnel)) {
 		snprintf(reterr, size, "\"tunnel\" has %zu characters; a name has at most %u", len,
-			 CW_TUNNEL_NAME_MAX);
+			CW_TUNNEL_NAME_MAX);
 		return CW_E_INVALID;
 	}
 	memcpy(req->tunnel, name, len + 1);
 	return CW_OK;
 }
 
-static enum cw_rc parse_what(const json_t *value, struct cw_ctl_request *req, char *reterr,
-			     size_t size)
+static enum cw_rc parse_what(
+	const json_t *value, struct cw_ctl_request *req, char *reterr, size_t size)
 {
 	const char *what = json_string_value(value);
 
@@ -96,8 +96,8 @@ static enum cw_rc parse_what(const json_t *value, struct cw_ctl_request *req, ch
 	return CW_OK;
 }
 
-static enum cw_rc parse_lines(const json_t *value, struct cw_ctl_request *req, char *reterr,
-			      size_t size)
+static enum cw_rc parse_lines(
+	const json_t *value, struct cw_ctl_request *req, char *reterr, size_t size)
 {
 	json_int_t n = json_integer_value(value);
 
@@ -128,7 +128,7 @@ static enum cw_rc parse_members(json_t *root, struct cw_ctl_request *req, char *
 			rc = parse_lines(value, req, reterr, size);
 		else
 			snprintf(reterr, size, "command \"%s\" has no member \"%.32s\"",
-				 cmds[req->cmd].name, key);
+				cmds[req->cmd].name, key);
 		if (rc != CW_OK)
 			return rc;
 	}
@@ -138,14 +138,14 @@ static enum cw_rc parse_members(json_t *root, struct cw_ctl_request *req, char *
 	}
 	if (traits & WHAT && !json_object_get(root, "what")) {
 		snprintf(reterr, size, "command \"%s\" needs \"what\": \"ike\" or \"child\"",
-			 cmds[req->cmd].name);
+			cmds[req->cmd].name);
 		return CW_E_INVALID;
 	}
 	return CW_OK;
 }
 
-enum cw_rc cw_ctl_request_parse(const char *text, size_t len, struct cw_ctl_request *ret_request,
-				char *reterr, size_t size)
+enum cw_rc cw_ctl_request_parse(
+	const char *text, size_t len, struct cw_ctl_request *ret_request, char *reterr, size_t size)
 {
 	struct cw_ctl_request req = { .lines = CW_CTL_LOG_LINES };
 	json_error_t error;
@@ -213,7 +213,7 @@ char *cw_ctl_refusal(enum cw_rc rc, const char *error)
 
 /* Names of all tunnels after a name that is none, as far as there is room. */
 static void list_names(const struct cw_ctl_port *port, struct cw_tunnel_view *view,
-		       const char *asked, char *text, size_t size)
+	const char *asked, char *text, size_t size)
 {
 	size_t count = port->tunnel_count(port->arg);
 	int n = snprintf(text, size, "there is no tunnel or site \"%s\"; ", asked);
@@ -227,17 +227,20 @@ static void list_names(const struct cw_ctl_port *port, struct cw_tunnel_view *vi
 	for (size_t i = 0; i < count; i++) {
 		*view = (struct cw_tunnel_view){ 0 };
 		port->tunnel_view(port->arg, i, view);
-		if (used + strlen(view->name) + sizeof(", " ", ...") > size) {
+		if (used + strlen(view->name) +
+				sizeof(", "
+				       ", ...") >
+			size) {
 			snprintf(text + used, size - used, ", ...");
 			return;
 		}
-		used += (size_t)snprintf(text + used, size - used, "%s %s", i ? "," : "",
-					 view->name);
+		used += (size_t)snprintf(
+			text + used, size - used, "%s %s", i ? "," : "", view->name);
 	}
 }
 
-static json_t *tunnels_json(const char *wanted, const struct cw_ctl_port *port,
-			    struct cw_tunnel_view *view)
+static json_t *tunnels_json(
+	const char *wanted, const struct cw_ctl_port *port, struct cw_tunnel_view *view)
 {
 	json_t *list = json_array();
 
@@ -254,8 +257,8 @@ static json_t *tunnels_json(const char *wanted, const struct cw_ctl_port *port,
 	return list;
 }
 
-static char *answer_status(const struct cw_ctl_request *req, const struct cw_ctl_port *port,
-			   enum cw_rc *ret_rc)
+static char *answer_status(
+	const struct cw_ctl_request *req, const struct cw_ctl_port *port, enum cw_rc *ret_rc)
 {
 	/* A view is too big for a stack. */
 	struct cw_tunnel_view *view = calloc(1, sizeof(*view));
@@ -273,14 +276,14 @@ static char *answer_status(const struct cw_ctl_request *req, const struct cw_ctl
 		port->gateway_view(port->arg, &gateway);
 		*ret_rc = CW_OK;
 		line = to_line(json_pack("{s:b, s:o, s:o}", "ok", 1, "gateway",
-					 cw_ctl_show_gateway(&gateway), "tunnels", tunnels));
+			cw_ctl_show_gateway(&gateway), "tunnels", tunnels));
 	}
 	free(view);
 	return line;
 }
 
-static char *answer_order(const struct cw_ctl_request *req, const struct cw_ctl_port *port,
-			  enum cw_rc *ret_rc)
+static char *answer_order(
+	const struct cw_ctl_request *req, const struct cw_ctl_port *port, enum cw_rc *ret_rc)
 {
 	char text[512] = "";
 	enum cw_rc rc = CW_E_BUG;
@@ -304,7 +307,7 @@ static char *answer_order(const struct cw_ctl_request *req, const struct cw_ctl_
 	*ret_rc = rc;
 	if (rc == CW_OK)
 		return to_line(json_pack("{s:b, s:s, s:s}", "ok", 1, "cmd", cmds[req->cmd].name,
-					 "tunnel", req->tunnel));
+			"tunnel", req->tunnel));
 	if (rc == CW_E_NOT_FOUND && !text[0])
 		snprintf(text, sizeof(text), "there is no tunnel \"%s\"", req->tunnel);
 	return cw_ctl_refusal(rc, text);
@@ -320,7 +323,7 @@ static void add_line(int64_t wall_s, enum cw_log_level level, const char *line, 
 	struct log_lines *lines = arg;
 
 	json_t *json = json_pack("{s:I, s:s, s:o}", "at-wall-s", (json_int_t)wall_s, "level",
-				 cw_log_level_name(level), "text", cw_ctl_show_text(line));
+		cw_log_level_name(level), "text", cw_ctl_show_text(line));
 
 	if (json_array_append_new(lines->list, json) != 0)
 		lines->ok = false;
@@ -347,13 +350,12 @@ static char *answer_version(const struct cw_ctl_port *port, enum cw_rc *ret_rc)
 	port->gateway_view(port->arg, &gateway);
 	*ret_rc = CW_OK;
 	return to_line(json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "version",
-				 cw_ctl_show_text(gateway.version), "ike-engine",
-				 cw_ctl_show_text(gateway.ike_engine), "kernel",
-				 cw_ctl_show_text(gateway.kernel)));
+		cw_ctl_show_text(gateway.version), "ike-engine",
+		cw_ctl_show_text(gateway.ike_engine), "kernel", cw_ctl_show_text(gateway.kernel)));
 }
 
-char *cw_ctl_request_answer(const struct cw_ctl_request *request, const struct cw_ctl_port *port,
-			    enum cw_rc *ret_rc)
+char *cw_ctl_request_answer(
+	const struct cw_ctl_request *request, const struct cw_ctl_port *port, enum cw_rc *ret_rc)
 {
 	switch (request->cmd) {
 	case CW_CTL_STATUS:

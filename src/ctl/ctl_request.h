@@ -32,8 +32,8 @@ enum cw_ctl_cmd {
 struct cw_ctl_request {
 	enum cw_ctl_cmd cmd;
 	char tunnel[CW_TUNNEL_NAME_MAX + 1]; /* "": none named. For status a site's name will do. */
-	bool child;			     /* REKEY: the CHILD_SAs, else the IKE_SA */
-	size_t lines;			     /* LOG */
+	bool child;                          /* REKEY: the CHILD_SAs, else the IKE_SA */
+	size_t lines;                        /* LOG */
 };
 
 const char *cw_ctl_cmd_name(enum cw_ctl_cmd cmd);
@@ -42,12 +42,12 @@ bool cw_ctl_cmd_is_order(enum cw_ctl_cmd cmd);
 
 /* text: one JSON object, len bytes. CW_E_INVALID: reterr says what is wrong. */
 enum cw_rc cw_ctl_request_parse(const char *text, size_t len, struct cw_ctl_request *ret_request,
-				char *reterr, size_t size);
+	char *reterr, size_t size);
 
 /* Carries the request out. The answer is one line with its newline, to be freed; NULL when memory
  * is out. ret_rc: how it went, for the log. */
-char *cw_ctl_request_answer(const struct cw_ctl_request *request, const struct cw_ctl_port *port,
-			    enum cw_rc *ret_rc);
+char *cw_ctl_request_answer(
+	const struct cw_ctl_request *request, const struct cw_ctl_port *port, enum cw_rc *ret_rc);
 
 /* The answer {"ok":false,…} for a failure; NULL when memory is out. */
 char *cw_ctl_refusal(enum cw_rc rc, const char *error);

@@ -16,7 +16,7 @@
 
 #define CLIENTS_MAX 32
 #define REQUEST_MAX 4096 /* bytes, without the newline */
-#define PATIENCE_S 10	 /* for the request to arrive, and again for the answer to be taken */
+#define PATIENCE_S 10    /* for the request to arrive, and again for the answer to be taken */
 #define ACCEPT_PAUSE_S 1 /* after accept() failed for want of descriptors or memory */
 
 struct client {
@@ -62,8 +62,7 @@ static void client_send(struct client *client)
 
 	while (client->answer_sent < client->answer_len) {
 		ssize_t n = send(client->fd, client->answer + client->answer_sent,
-				 client->answer_len - client->answer_sent,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
+			client->answer_len - client->answer_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -113,19 +112,19 @@ static char *answer_to(const struct client *client, const char *text, size_t len
 	snprintf(object, sizeof(object), "tunnel %s", req.tunnel);
 	if (!may_order(client)) {
 		cw_log(CW_LOG_WARNING, CW_LOG_CTL_REFUSED, object,
-		       "uid %u may not order \"%s\": that takes root", (unsigned)client->uid,
-		       cw_ctl_cmd_name(req.cmd));
+			"uid %u may not order \"%s\": that takes root", (unsigned)client->uid,
+			cw_ctl_cmd_name(req.cmd));
 		snprintf(error, sizeof(error), "\"%s\" takes root (you are uid %u); try sudo",
-			 cw_ctl_cmd_name(req.cmd), (unsigned)client->uid);
+			cw_ctl_cmd_name(req.cmd), (unsigned)client->uid);
 		return cw_ctl_refusal(CW_E_DENIED, error);
 	}
 	answer = cw_ctl_request_answer(&req, &client->server->port, &rc);
 	cw_log(CW_LOG_NOTICE, CW_LOG_NONE, object, "uid %u ordered \"%s%s\": %s",
-	       (unsigned)client->uid, cw_ctl_cmd_name(req.cmd),
-	       req.cmd != CW_CTL_REKEY ? "" :
-	       req.child	       ? " child" :
-					 " ike",
-	       cw_rc_name(rc));
+		(unsigned)client->uid, cw_ctl_cmd_name(req.cmd),
+		req.cmd != CW_CTL_REKEY ? ""
+		: req.child             ? " child"
+					: " ike",
+		cw_rc_name(rc));
 	return answer;
 }
 
@@ -290,9 +289,9 @@ static enum cw_rc clear_path(const struct sockaddr_un *addr, char *reterr, size_
 	}
 	if (!S_ISSOCK(st.st_mode)) {
 		snprintf(reterr, size,
-			 "%s is there already and is no socket; take it away or choose another "
-			 "control-socket",
-			 addr->sun_path);
+			"%s is there already and is no socket; take it away or choose another "
+			"control-socket",
+			addr->sun_path);
 		return CW_E_EXISTS;
 	}
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -308,11 +307,11 @@ static enum cw_rc clear_path(const struct sockaddr_un *addr, char *reterr, size_
 		rc = CW_E_EXISTS;
 	} else if (err != ECONNREFUSED) {
 		snprintf(reterr, size, "can't tell whether somebody listens at %s: %s",
-			 addr->sun_path, strerror(err));
+			addr->sun_path, strerror(err));
 		rc = cw_rc_from_errno(err);
 	} else if (unlink(addr->sun_path) != 0 && errno != ENOENT) {
 		snprintf(reterr, size, "can't remove the old socket %s: %s", addr->sun_path,
-			 strerror(errno));
+			strerror(errno));
 		rc = cw_rc_from_errno(errno);
 	} else {
 		rc = CW_OK;
@@ -355,7 +354,7 @@ static enum cw_rc open_listener(struct cw_ctl_server *server, char *reterr, size
 }
 
 enum cw_rc cw_ctl_server_new(struct cw_loop *loop, const char *path, const struct cw_ctl_port *port,
-			     struct cw_ctl_server **ret_server, char *reterr, size_t size)
+	struct cw_ctl_server **ret_server, char *reterr, size_t size)
 {
 	struct cw_ctl_server *server;
 	size_t len = strlen(path);
@@ -363,7 +362,7 @@ enum cw_rc cw_ctl_server_new(struct cw_loop *loop, const char *path, const struc
 
 	if (len == 0 || len >= sizeof(server->addr.sun_path)) {
 		snprintf(reterr, size, "the control socket's path must have 1 to %zu characters",
-			 sizeof(server->addr.sun_path) - 1);
+			sizeof(server->addr.sun_path) - 1);
 		return CW_E_INVALID;
 	}
 	server = calloc(1, sizeof(*server));
@@ -405,7 +404,7 @@ void cw_ctl_server_free(struct cw_ctl_server *server)
 		close(server->fd);
 	}
 	if (server->ino && lstat(server->addr.sun_path, &st) == 0 && st.st_dev == server->dev &&
-	    st.st_ino == server->ino)
+		st.st_ino == server->ino)
 		unlink(server->addr.sun_path);
 	free(server);
 }

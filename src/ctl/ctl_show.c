@@ -110,8 +110,9 @@ static void put_addr(struct object *o, const char *key, const struct cw_addr *ad
 	char text[CW_ADDR_TEXT_MAX];
 
 	put(o, key,
-	    addr->family == CW_FAMILY_NONE ? json_null() :
-					     json_string(cw_addr_print(addr, text, sizeof(text))));
+		addr->family == CW_FAMILY_NONE
+			? json_null()
+			: json_string(cw_addr_print(addr, text, sizeof(text))));
 }
 
 static void put_prefix(struct object *o, const char *key, const struct cw_prefix *prefix)
@@ -119,9 +120,9 @@ static void put_prefix(struct object *o, const char *key, const struct cw_prefix
 	char text[CW_PREFIX_TEXT_MAX];
 
 	put(o, key,
-	    prefix->addr.family == CW_FAMILY_NONE ?
-		    json_null() :
-		    json_string(cw_prefix_print(prefix, text, sizeof(text))));
+		prefix->addr.family == CW_FAMILY_NONE
+			? json_null()
+			: json_string(cw_prefix_print(prefix, text, sizeof(text))));
 }
 
 /* n counts what there is, of which at most CW_IKE_TS_MAX are in ts. */
@@ -131,8 +132,8 @@ static void put_selectors(struct object *o, const char *key, const struct cw_pre
 	char text[CW_PREFIX_TEXT_MAX];
 
 	for (size_t i = 0; list && i < n && i < CW_IKE_TS_MAX; i++) {
-		if (json_array_append_new(list,
-					  json_string(cw_prefix_print(&ts[i], text, sizeof(text)))))
+		if (json_array_append_new(
+			    list, json_string(cw_prefix_print(&ts[i], text, sizeof(text)))))
 			o->ok = false;
 	}
 	put(o, key, list);

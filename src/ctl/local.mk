@@ -18,14 +18,23 @@ check_PROGRAMS += $(cw_ctl_tests)
 TESTS += $(cw_ctl_tests)
 cw_ctl_test_libs = libcw_ctl.a libcw_io.a libcw_tunnel.a libcw_base.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_ctl_request_SOURCES = tests/unit/test_ctl_request.c tests/unit/ctl_sample.c tests/unit/ctl_sample.h
+tests_unit_test_ctl_request_SOURCES = \
+	tests/unit/test_ctl_request.c \
+	tests/unit/ctl_sample.c \
+	tests/unit/ctl_sample.h
 tests_unit_test_ctl_request_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ctl_request_LDADD = $(cw_ctl_test_libs)
 
-tests_unit_test_ctl_server_SOURCES = tests/unit/test_ctl_server.c tests/unit/ctl_sample.c tests/unit/ctl_sample.h
+tests_unit_test_ctl_server_SOURCES = \
+	tests/unit/test_ctl_server.c \
+	tests/unit/ctl_sample.c \
+	tests/unit/ctl_sample.h
 tests_unit_test_ctl_server_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ctl_server_LDADD = $(cw_ctl_test_libs)
 
-tests_unit_test_ctl_show_SOURCES = tests/unit/test_ctl_show.c tests/unit/ctl_sample.c tests/unit/ctl_sample.h
+tests_unit_test_ctl_show_SOURCES = \
+	tests/unit/test_ctl_show.c \
+	tests/unit/ctl_sample.c \
+	tests/unit/ctl_sample.h
 tests_unit_test_ctl_show_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ctl_show_LDADD = $(cw_ctl_test_libs)

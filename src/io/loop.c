@@ -105,7 +105,8 @@ static bool make_room(struct cw_loop *loop, int fd)
 	return true;
 }
 
-static enum cw_rc control(struct cw_loop *loop, int op, int fd, unsigned events, uint32_t generation)
+static enum cw_rc control(
+	struct cw_loop *loop, int op, int fd, unsigned events, uint32_t generation)
 {
 	struct epoll_event ev = {
 		.events = (events & CW_LOOP_READ ? EPOLLIN : 0u) |
@@ -166,7 +167,8 @@ static void on_signal_fd(void *arg, int fd, unsigned events)
 		loop->signal_fn(loop->signal_arg, (int)info.ssi_signo);
 }
 
-enum cw_rc cw_loop_signals(struct cw_loop *loop, const int *signals, cw_loop_signal_fn *fn, void *arg)
+enum cw_rc cw_loop_signals(
+	struct cw_loop *loop, const int *signals, cw_loop_signal_fn *fn, void *arg)
 {
 	sigset_t set;
 	enum cw_rc rc;
@@ -248,8 +250,7 @@ enum cw_rc cw_loop_run(struct cw_loop *loop)
 			deadline = loop->turn_fn(loop->turn_arg, loop->now);
 		if (loop->stopped)
 			return CW_OK;
-		n = epoll_wait(loop->epoll_fd, events, EVENTS_A_TURN,
-			       wait_ms(deadline, loop->now));
+		n = epoll_wait(loop->epoll_fd, events, EVENTS_A_TURN, wait_ms(deadline, loop->now));
 		if (n < 0) {
 			if (errno != EINTR)
 				return cw_rc_from_errno(errno);

@@ -22,7 +22,7 @@ struct cw_mailbox *cw_mailbox_new(size_t size, size_t slots)
 	size_t bytes;
 
 	if (size == 0 || slots == 0 || __builtin_mul_overflow(size, slots, &bytes) ||
-	    bytes > PTRDIFF_MAX)
+		bytes > PTRDIFF_MAX)
 		return NULL;
 	box = calloc(1, sizeof(*box));
 	if (!box)

@@ -4,8 +4,8 @@
  *
  * post() copies one fixed-size letter, never blocks on the reader, never calls back; any thread.
  * take() and fd() are for the loop alone; fd() is readable while letters wait. When it is full the
- * newest letter is refused and counted, and lost() tells the loop, which then asks everybody for the
- * whole truth again.
+ * newest letter is refused and counted, and lost() tells the loop, which then asks everybody for
+ * the whole truth again.
  */
 #ifndef CW_IO_MAILBOX_H
 #define CW_IO_MAILBOX_H

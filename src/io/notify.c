@@ -33,7 +33,7 @@ enum cw_rc cw_notify(const char *state)
 	if (fd < 0)
 		return cw_rc_from_errno(errno);
 	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to,
-		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
 		rc = cw_rc_from_errno(errno);
 	close(fd);
 	return rc;

@@ -35,9 +35,10 @@ enum cw_rc cw_priv_check(char *reterr, size_t size)
 		if (capng_have_capability(CAPNG_EFFECTIVE, needed[i]))
 			continue;
 		snprintf(reterr, size,
-			 "capability %s is missing: start as root, or give it with AmbientCapabilities= "
-			 "in the unit (in a container: --cap-add)",
-			 capng_capability_to_name(needed[i]));
+			"capability %s is missing: start as root, or give it with "
+			"AmbientCapabilities= "
+			"in the unit (in a container: --cap-add)",
+			capng_capability_to_name(needed[i]));
 		return CW_E_DENIED;
 	}
 	return CW_OK;
@@ -58,25 +59,25 @@ enum cw_rc cw_priv_drop(char *reterr, size_t size)
 	capng_clear(sets);
 	for (size_t i = 0; i < N_NEEDED; i++) {
 		err = capng_update(CAPNG_ADD,
-				   CAPNG_EFFECTIVE | CAPNG_PERMITTED |
-					   (sets == CAPNG_SELECT_BOTH ? CAPNG_BOUNDING_SET : 0),
-				   needed[i]);
+			CAPNG_EFFECTIVE | CAPNG_PERMITTED |
+				(sets == CAPNG_SELECT_BOTH ? CAPNG_BOUNDING_SET : 0),
+			needed[i]);
 		if (err) {
 			snprintf(reterr, size, "can't choose capability %s",
-				 capng_capability_to_name(needed[i]));
+				capng_capability_to_name(needed[i]));
 			return CW_E_SYSTEM;
 		}
 	}
 	err = capng_apply(sets);
 	if (err) {
 		snprintf(reterr, size, "can't drop capabilities (libcap-ng says %d): %s", err,
-			 strerror(errno));
+			strerror(errno));
 		return CW_E_SYSTEM;
 	}
 	/* Those that are neither permitted nor inheritable any more have left the ambient set by
 	 * themselves (capabilities(7)); the two that stay must not reach a child either. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
 		snprintf(reterr, size, "can't set no_new_privs: %s", strerror(errno));
 		return CW_E_SYSTEM;
 	}
@@ -97,12 +98,12 @@ const char *cw_priv_print(char *buf, size_t size)
 	no_dumps = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 && core.rlim_cur == 0;
 	caps = capng_print_caps_text(CAPNG_PRINT_BUFFER, CAPNG_EFFECTIVE);
 	snprintf(buf, size, "capabilities %s; %s; %s",
-		 capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_FULL ? "all" :
-		 caps && caps[0]					  ? caps :
-									    "none",
-		 prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? "no new privileges" :
-							       "new privileges possible",
-		 no_dumps ? "no core dumps" : "core dumps possible");
+		capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_FULL ? "all"
+		: caps && caps[0]                                        ? caps
+									 : "none",
+		prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? "no new privileges"
+							    : "new privileges possible",
+		no_dumps ? "no core dumps" : "core dumps possible");
 	free(caps);
 	return buf;
 }

@@ -163,8 +163,8 @@ void cw_resolve_system(const char *name, struct cw_resolve_answer *ret_answer)
 
 		ret_answer->rc = rc_from_gai(err, sys_err);
 		snprintf(ret_answer->text, sizeof(ret_answer->text), "%s: %s", name,
-			 err == EAI_SYSTEM && sys_err ? strerror_r(sys_err, buf, sizeof(buf)) :
-							gai_strerror(err));
+			err == EAI_SYSTEM && sys_err ? strerror_r(sys_err, buf, sizeof(buf))
+						     : gai_strerror(err));
 		return;
 	}
 	for (const struct addrinfo *ai = list; ai; ai = ai->ai_next)
@@ -176,7 +176,8 @@ void cw_resolve_system(const char *name, struct cw_resolve_answer *ret_answer)
 	}
 	ret_answer->rc = CW_E_NOT_FOUND;
 	snprintf(ret_answer->text, sizeof(ret_answer->text),
-		 "%s: the resolver gave only addresses that no peer can have (such as 0.0.0.0)", name);
+		"%s: the resolver gave only addresses that no peer can have (such as 0.0.0.0)",
+		name);
 }
 
 static void on_mail(void *arg, int fd, unsigned events)
@@ -212,7 +213,7 @@ static struct shared *shared_new(cw_resolve_lookup_fn *lookup, struct cw_mailbox
 }
 
 enum cw_rc cw_resolver_new(struct cw_loop *loop, cw_resolve_lookup_fn *lookup, cw_resolve_fn *fn,
-			   void *arg, struct cw_resolver **ret_resolver)
+	void *arg, struct cw_resolver **ret_resolver)
 {
 	struct cw_resolver *r = calloc(1, sizeof(*r));
 	enum cw_rc rc = CW_E_NO_MEMORY;

@@ -44,8 +44,8 @@ struct cw_resolve_answer {
 	char text[CW_RESOLVE_TEXT_MAX]; /* why it failed, with the name; "" on CW_OK */
 };
 
-/* The answer is valid during the call only. The callback may start further lookups, and may not free
- * the resolver. */
+/* The answer is valid during the call only. The callback may start further lookups, and may not
+ * free the resolver. */
 typedef void cw_resolve_fn(void *arg, const struct cw_resolve_answer *answer);
 
 /* Fills rc, addrs and text of an answer; may block, runs on a worker thread. */
@@ -56,7 +56,7 @@ void cw_resolve_system(const char *name, struct cw_resolve_answer *ret_answer);
 
 /* lookup: cw_resolve_system, or a test's own. loop must outlive the resolver. */
 enum cw_rc cw_resolver_new(struct cw_loop *loop, cw_resolve_lookup_fn *lookup, cw_resolve_fn *fn,
-			   void *arg, struct cw_resolver **ret_resolver);
+	void *arg, struct cw_resolver **ret_resolver);
 
 /* Returns at once. Lookups that nobody has begun are dropped; threads that wait inside the system's
  * resolver can't be interrupted: they are left behind detached, touch nothing of ours any more, and
@@ -64,9 +64,10 @@ enum cw_rc cw_resolver_new(struct cw_loop *loop, cw_resolve_lookup_fn *lookup, c
  * NULL is fine. */
 void cw_resolver_free(struct cw_resolver *resolver);
 
-/* Exactly one callback follows on CW_OK, never from inside this call; an address as text is answered
- * without a thread. CW_E_INVALID: empty or too long; CW_E_BUSY: too many in the air; CW_E_SYSTEM: no
- * thread could be made. The same token may be used again at once; the caller tells old from new. */
+/* Exactly one callback follows on CW_OK, never from inside this call; an address as text is
+ * answered without a thread. CW_E_INVALID: empty or too long; CW_E_BUSY: too many in the air;
+ * CW_E_SYSTEM: no thread could be made. The same token may be used again at once; the caller tells
+ * old from new. */
 enum cw_rc cw_resolve_start(struct cw_resolver *resolver, uint64_t token, const char *name);
 
 #endif

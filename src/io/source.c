@@ -15,8 +15,8 @@ union sock_addr {
 	struct sockaddr_in6 in6;
 };
 
-/* Routes of kind unreachable, prohibit and blackhole answer connect() with errors of their own; to the
- * caller all are "no way there". */
+/* Routes of kind unreachable, prohibit and blackhole answer connect() with errors of their own; to
+ * the caller all are "no way there". */
 static enum cw_rc rc_of_connect(int err)
 {
 	switch (err) {
@@ -51,8 +51,8 @@ static bool addr_of(const struct sockaddr *sa, struct cw_addr *ret_addr)
 	return true;
 }
 
-enum cw_rc cw_source_within(const struct cw_prefix *prefixes, size_t n, enum cw_family family,
-			    struct cw_addr *ret_addr)
+enum cw_rc cw_source_within(
+	const struct cw_prefix *prefixes, size_t n, enum cw_family family, struct cw_addr *ret_addr)
 {
 	enum cw_rc rc = CW_E_NOT_FOUND;
 	struct ifaddrs *list;
@@ -75,7 +75,8 @@ enum cw_rc cw_source_within(const struct cw_prefix *prefixes, size_t n, enum cw_
 	return rc;
 }
 
-static enum cw_rc ask(int fd, const union sock_addr *remote, socklen_t len, struct cw_addr *ret_local)
+static enum cw_rc ask(
+	int fd, const union sock_addr *remote, socklen_t len, struct cw_addr *ret_local)
 {
 	union sock_addr local = { 0 };
 	struct cw_addr addr = { 0 };

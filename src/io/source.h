@@ -17,9 +17,10 @@
  * address; CW_E_UNSUPPORTED: the kernel has not this address family. Else the socket's error. */
 enum cw_rc cw_source_address(const struct cw_addr *remote, struct cw_addr *ret_local);
 
-/* The first address of this machine, of that family, that lies in one of the prefixes: what our own packets
- * to a far network should come from. CW_E_NOT_FOUND: it has none; ret_addr is then left alone. */
+/* The first address of this machine, of that family, that lies in one of the prefixes: what our own
+ * packets to a far network should come from. CW_E_NOT_FOUND: it has none; ret_addr is then left
+ * alone. */
 enum cw_rc cw_source_within(const struct cw_prefix *prefixes, size_t n, enum cw_family family,
-			    struct cw_addr *ret_addr);
+	struct cw_addr *ret_addr);
 
 #endif

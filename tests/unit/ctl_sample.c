@@ -28,7 +28,7 @@ static struct cw_prefix prefix(const char *text)
 }
 
 static void add_step(struct cw_tunnel_view *v, int64_t ago_s, enum cw_tunnel_state from,
-		     enum cw_tunnel_state to, enum cw_cause cause)
+	enum cw_tunnel_state to, enum cw_cause cause)
 {
 	v->history[v->n_history++] = (struct cw_view_step){
 		.at_wall_s = SAMPLE_NOW - ago_s, .from = from, .to = to, .cause = cause
@@ -172,7 +172,7 @@ static void ike_only(struct cw_tunnel_view *v)
 		.local_ts[0] = prefix("10.10.0.0/16"),
 		.n_remote_ts = 6,
 		.remote_ts = { prefix("192.168.8.0/24"), prefix("192.168.9.0/24"),
-			       prefix("192.168.10.0/24"), prefix("192.168.11.0/24") },
+			prefix("192.168.10.0/24"), prefix("192.168.11.0/24") },
 		.narrowed = true,
 		.last_in_s_ago = -1,
 		.last_out_s_ago = -1,
@@ -224,7 +224,8 @@ void sample_view(size_t i, struct cw_tunnel_view *v)
 		v->state = CW_TUNNEL_CONF_ERROR;
 		v->wanted_up = true;
 		v->cause = CW_CAUSE_CONFIG;
-		COPY(v->conf_error, "causeway.conf:31: remote \"192.0.2.300\" is no address and no name");
+		COPY(v->conf_error,
+			"causeway.conf:31: remote \"192.0.2.300\" is no address and no name");
 		break;
 	}
 }
@@ -264,7 +265,8 @@ static void port_tunnel(void *arg, size_t i, struct cw_tunnel_view *ret_view)
 	sample_view(i % SAMPLE_TUNNELS, ret_view);
 }
 
-static enum cw_rc order(struct sample *s, const char *name, const char *tunnel, char *reterr, size_t size)
+static enum cw_rc order(
+	struct sample *s, const char *name, const char *tunnel, char *reterr, size_t size)
 {
 	s->order = name;
 	snprintf(s->tunnel, sizeof(s->tunnel), "%s", tunnel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ctl_sample: five tunnels in five states (field case BL-079) and a port that shows them, for the tests
- * of src/ctl and src/cli.
+ * ctl_sample: five tunnels in five states (field case BL-079) and a port that shows them, for the
+ * tests of src/ctl and src/cli.
  */
 #ifndef CW_TESTS_CTL_SAMPLE_H
 #define CW_TESTS_CTL_SAMPLE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* causewayctl, the program itself, against a control socket: exit codes and what it prints where. */
+/* causewayctl, the program itself, against a control socket: exit codes and what it prints where.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -62,8 +63,8 @@ static int setup(void **state)
 	port = sample_port(&f->sample);
 	assert_int_equal(cw_loop_new(&f->loop), CW_OK);
 	cw_loop_on_turn(f->loop, turn, f);
-	assert_int_equal(cw_ctl_server_new(f->loop, f->path, &port, &f->server, err, sizeof(err)),
-			 CW_OK);
+	assert_int_equal(
+		cw_ctl_server_new(f->loop, f->path, &port, &f->server, err, sizeof(err)), CW_OK);
 	*state = f;
 	return 0;
 }
@@ -149,13 +150,13 @@ static void run_rows(struct fixture *f, const struct row *rows, size_t n)
 
 		if (code != rows[i].exit)
 			fail_msg("row %zu (%s): exit %d, not %d\n%s%s", i, rows[i].words[0], code,
-				 rows[i].exit, f->said, f->complained);
+				rows[i].exit, f->said, f->complained);
 		if (rows[i].said[0] ? !strstr(f->said, rows[i].said) : f->said[0])
 			fail_msg("row %zu: said \"%s\", not \"%s\"", i, f->said, rows[i].said);
-		if (rows[i].complained[0] ? !strstr(f->complained, rows[i].complained) :
-					    f->complained[0])
+		if (rows[i].complained[0] ? !strstr(f->complained, rows[i].complained)
+					  : f->complained[0])
 			fail_msg("row %zu: complained \"%s\", not \"%s\"", i, f->complained,
-				 rows[i].complained);
+				rows[i].complained);
 	}
 }
 
@@ -197,7 +198,8 @@ static void test_all_well(void **state)
 
 static void test_refused(void **state)
 {
-	static const struct row invalid[] = { { { "rekey", "lab", "ike" }, 4, "", "it is not up" } };
+	static const struct row invalid[] = { { { "rekey", "lab", "ike" }, 4, "",
+		"it is not up" } };
 	static const struct row internal[] = { { { "up", "lab" }, 5, "", "internal error" } };
 	static const struct row busy[] = { { { "up", "lab" }, 3, "", "still starting" } };
 	struct fixture *f = *state;
@@ -290,7 +292,7 @@ static void test_no_json(void **state)
 			char request[256];
 
 			_exit(read(client, request, sizeof(request)) < 0 ||
-			      write(client, rows[i].answer, strlen(rows[i].answer)) < 0);
+				write(client, rows[i].answer, strlen(rows[i].answer)) < 0);
 		}
 		close(fd);
 		assert_int_equal(run(f, words), rows[i].exit);
@@ -304,8 +306,12 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_served), T(test_all_well), T(test_refused),
-		T(test_usage),	T(test_no_daemon), T(test_no_json),
+		T(test_served),
+		T(test_all_well),
+		T(test_refused),
+		T(test_usage),
+		T(test_no_daemon),
+		T(test_no_json),
 	};
 
 	return cmocka_run_group_tests_name("causewayctl", tests, NULL, NULL);

@@ -26,14 +26,16 @@ static void test_accepted(void **state)
 		{ "{\"cmd\":\"status\",\"tunnel\":\"a\"}", { CW_CTL_STATUS, "a", false, 50 } },
 		{ " { \"tunnel\" : \"a-1\", \"cmd\":\"up\" } \r", { CW_CTL_UP, "a-1", false, 50 } },
 		{ "{\"cmd\":\"down\",\"tunnel\":\"a-1\"}", { CW_CTL_DOWN, "a-1", false, 50 } },
-		{ "{\"cmd\":\"restart\",\"tunnel\":\"a-1\"}", { CW_CTL_RESTART, "a-1", false, 50 } },
+		{ "{\"cmd\":\"restart\",\"tunnel\":\"a-1\"}",
+			{ CW_CTL_RESTART, "a-1", false, 50 } },
 		{ "{\"cmd\":\"rekey\",\"tunnel\":\"a\",\"what\":\"ike\"}",
-		  { CW_CTL_REKEY, "a", false, 50 } },
+			{ CW_CTL_REKEY, "a", false, 50 } },
 		{ "{\"cmd\":\"rekey\",\"what\":\"child\",\"tunnel\":\"a\"}",
-		  { CW_CTL_REKEY, "a", true, 50 } },
+			{ CW_CTL_REKEY, "a", true, 50 } },
 		{ "{\"cmd\":\"log\"}", { .cmd = CW_CTL_LOG, .lines = 50 } },
 		{ "{\"cmd\":\"log\",\"lines\":7}", { .cmd = CW_CTL_LOG, .lines = 7 } },
-		{ "{\"cmd\":\"log\",\"lines\":999999}", { .cmd = CW_CTL_LOG, .lines = CW_LOG_RING } },
+		{ "{\"cmd\":\"log\",\"lines\":999999}",
+			{ .cmd = CW_CTL_LOG, .lines = CW_LOG_RING } },
 		{ "{\"cmd\":\"version\"}", { .cmd = CW_CTL_VERSION, .lines = 50 } },
 	};
 
@@ -42,7 +44,8 @@ static void test_accepted(void **state)
 		struct cw_ctl_request req;
 		char err[256] = "";
 
-		if (cw_ctl_request_parse(rows[i].text, strlen(rows[i].text), &req, err, sizeof(err)))
+		if (cw_ctl_request_parse(
+			    rows[i].text, strlen(rows[i].text), &req, err, sizeof(err)))
 			fail_msg("%s: %s", rows[i].text, err);
 		assert_int_equal(req.cmd, rows[i].want.cmd);
 		assert_string_equal(req.tunnel, rows[i].want.tunnel);
@@ -70,12 +73,15 @@ static void test_refused(void **state)
 		{ "{\"cmd\":\"status\",\"tunel\":\"a\"}", "no member \"tunel\"" },
 		{ "{\"cmd\":\"status\",\"tunnel\":1}", "must be a name" },
 		{ "{\"cmd\":\"status\",\"tunnel\":\"\"}", "must be a name" },
-		{ "{\"cmd\":\"status\",\"tunnel\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-		  "aaaaa\"}", "a name has at most 56" },
+		{ "{\"cmd\":\"status\",\"tunnel\":"
+		  "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		  "aaaaa\"}",
+			"a name has at most 56" },
 		{ "{\"cmd\":\"up\"}", "needs a \"tunnel\"" },
 		{ "{\"cmd\":\"rekey\",\"what\":\"ike\"}", "needs a \"tunnel\"" },
 		{ "{\"cmd\":\"rekey\",\"tunnel\":\"a\"}", "needs \"what\"" },
-		{ "{\"cmd\":\"rekey\",\"tunnel\":\"a\",\"what\":\"both\"}", "\"ike\" or \"child\"" },
+		{ "{\"cmd\":\"rekey\",\"tunnel\":\"a\",\"what\":\"both\"}",
+			"\"ike\" or \"child\"" },
 		{ "{\"cmd\":\"up\",\"tunnel\":\"a\",\"what\":\"ike\"}", "no member \"what\"" },
 		{ "{\"cmd\":\"log\",\"lines\":0}", "at least 1" },
 		{ "{\"cmd\":\"log\",\"lines\":-3}", "at least 1" },
@@ -91,8 +97,8 @@ static void test_refused(void **state)
 		char err[256] = "";
 
 		assert_int_equal(cw_ctl_request_parse(rows[i].text, strlen(rows[i].text), &req, err,
-						      sizeof(err)),
-				 CW_E_INVALID);
+					 sizeof(err)),
+			CW_E_INVALID);
 		if (!strstr(err, rows[i].says))
 			fail_msg("%s: says \"%s\", not \"%s\"", rows[i].text, err, rows[i].says);
 		assert_int_equal(req.lines, 12345); /* untouched */
@@ -106,7 +112,8 @@ static void test_deep_nesting(void **state)
 
 	(void)state;
 	memset(text, '[', sizeof(text));
-	assert_int_equal(cw_ctl_request_parse(text, sizeof(text), &req, err, sizeof(err)), CW_E_INVALID);
+	assert_int_equal(
+		cw_ctl_request_parse(text, sizeof(text), &req, err, sizeof(err)), CW_E_INVALID);
 }
 
 /* Parses, asks, checks that the answer is one line of plain ASCII, and gives it as JSON. */
@@ -152,9 +159,9 @@ static void test_status(void **state)
 		const json_t *tunnels = json_object_get(json, "tunnels");
 
 		assert_true(json_is_true(json_object_get(json, "ok")));
-		assert_string_equal(json_string_value(json_object_get(json_object_get(json, "gateway"),
-								      "name")),
-				    "homelab");
+		assert_string_equal(json_string_value(json_object_get(
+					    json_object_get(json, "gateway"), "name")),
+			"homelab");
 		assert_int_equal(json_array_size(tunnels), rows[i].n);
 		assert_string_equal(
 			json_string_value(json_object_get(json_array_get(tunnels, 0), "name")),
@@ -181,15 +188,15 @@ static void test_status_not_found(void **state)
 
 	(void)state;
 	expect_refusal(ask(&sample, "{\"cmd\":\"status\",\"tunnel\":\"azure\"}", CW_E_NOT_FOUND),
-		       "not-found",
-		       "no tunnel or site \"azure\"; there are: azure-weu-1, azure-weu-2, branch");
+		"not-found",
+		"no tunnel or site \"azure\"; there are: azure-weu-1, azure-weu-2, branch");
 	sample.n_tunnels = 0;
 	expect_refusal(ask(&sample, "{\"cmd\":\"status\",\"tunnel\":\"x\"}", CW_E_NOT_FOUND),
-		       "not-found", "none is configured");
+		"not-found", "none is configured");
 	/* More names than the message has room for. */
 	sample.n_tunnels = 400;
 	expect_refusal(ask(&sample, "{\"cmd\":\"status\",\"tunnel\":\"x\"}", CW_E_NOT_FOUND),
-		       "not-found", ", ...");
+		"not-found", ", ...");
 	/* Nothing is configured: an empty list, no error. */
 	sample.n_tunnels = 0;
 	json_decref(ask(&sample, "{\"cmd\":\"status\"}", CW_OK));
@@ -241,7 +248,7 @@ static void test_order_refused(void **state)
 		struct sample sample = { .answer = rows[i].rc, .answer_text = rows[i].text };
 
 		expect_refusal(ask(&sample, "{\"cmd\":\"up\",\"tunnel\":\"lab\"}", rows[i].rc),
-			       rows[i].code, rows[i].says);
+			rows[i].code, rows[i].says);
 	}
 }
 
@@ -259,15 +266,16 @@ static void test_log_and_version(void **state)
 	lines = json_object_get(json, "lines");
 	assert_int_equal(json_array_size(lines), 2);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(lines, 1), "text")),
-			    "tunnel a: line 4 \\x1b[2J [CW-1301]");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(lines, 1), "level")),
-			    "notice");
+		"tunnel a: line 4 \\x1b[2J [CW-1301]");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(lines, 1), "level")), "notice");
 	assert_true(json_integer_value(json_object_get(json_array_get(lines, 0), "at-wall-s")) > 0);
 	json_decref(json);
 
 	json = ask(&sample, "{\"cmd\":\"version\"}", CW_OK);
 	assert_string_equal(json_string_value(json_object_get(json, "version")), "0.1.0");
-	assert_string_equal(json_string_value(json_object_get(json, "ike-engine")), "libcharon 5.9.8");
+	assert_string_equal(
+		json_string_value(json_object_get(json, "ike-engine")), "libcharon 5.9.8");
 	json_decref(json);
 }
 
@@ -277,9 +285,12 @@ static void test_orders_known(void **state)
 		const char *name;
 		bool order;
 	} rows[CW_CTL_CMD_COUNT] = {
-		[CW_CTL_STATUS] = { "status", false },	 [CW_CTL_UP] = { "up", true },
-		[CW_CTL_DOWN] = { "down", true },	 [CW_CTL_RESTART] = { "restart", true },
-		[CW_CTL_REKEY] = { "rekey", true },	 [CW_CTL_LOG] = { "log", false },
+		[CW_CTL_STATUS] = { "status", false },
+		[CW_CTL_UP] = { "up", true },
+		[CW_CTL_DOWN] = { "down", true },
+		[CW_CTL_RESTART] = { "restart", true },
+		[CW_CTL_REKEY] = { "rekey", true },
+		[CW_CTL_LOG] = { "log", false },
 		[CW_CTL_VERSION] = { "version", false },
 	};
 

@@ -32,8 +32,8 @@ struct fixture {
 	struct cw_ctl_server *server;
 	struct sample sample;
 	struct cw_time give_up;
-	/* What the running loop waits for: the end of what comes from `fd`, or with `some` its first
-	 * bytes, or the end of child `pid`. */
+	/* What the running loop waits for: the end of what comes from `fd`, or with `some` its
+	 * first bytes, or the end of child `pid`. */
 	int fd;
 	bool some;
 	pid_t pid;
@@ -116,8 +116,8 @@ static int setup(void **state)
 	port = sample_port(&f->sample);
 	assert_int_equal(cw_loop_new(&f->loop), CW_OK);
 	cw_loop_on_turn(f->loop, turn, f);
-	assert_int_equal(cw_ctl_server_new(f->loop, f->path, &port, &f->server, err, sizeof(err)),
-			 CW_OK);
+	assert_int_equal(
+		cw_ctl_server_new(f->loop, f->path, &port, &f->server, err, sizeof(err)), CW_OK);
 	*state = f;
 	return 0;
 }
@@ -248,8 +248,8 @@ static void test_stale_replaced(void **state)
 
 	cw_ctl_server_free(f->server);
 	make_stale(f);
-	assert_int_equal(cw_ctl_server_new(f->loop, f->path, &port, &f->server, err, sizeof(err)),
-			 CW_OK);
+	assert_int_equal(
+		cw_ctl_server_new(f->loop, f->path, &port, &f->server, err, sizeof(err)), CW_OK);
 	expect_served(f);
 }
 
@@ -281,19 +281,23 @@ static void test_bad_paths(void **state)
 	longest[0] = '/';
 	longest[108] = '\0';
 	assert_int_equal(cw_ctl_server_new(f->loop, longest, &port, &server, err, sizeof(err)),
-			 CW_E_INVALID);
-	assert_int_equal(cw_ctl_server_new(f->loop, "", &port, &server, err, sizeof(err)),
-			 CW_E_INVALID);
+		CW_E_INVALID);
+	assert_int_equal(
+		cw_ctl_server_new(f->loop, "", &port, &server, err, sizeof(err)), CW_E_INVALID);
 	snprintf(longest, sizeof(longest), "%s/none/deeper/control", f->dir);
 	assert_int_equal(cw_ctl_server_new(f->loop, longest, &port, &server, err, sizeof(err)),
-			 CW_E_NOT_FOUND);
+		CW_E_NOT_FOUND);
 	assert_non_null(strstr(err, "can't make folder"));
 }
 
 static void test_garbage(void **state)
 {
 	static const char *const texts[] = {
-		"\n", "hello\n", "\x01\x02\xff\xfe\n", "{}\n", "{\"cmd\":\"status\"\n",
+		"\n",
+		"hello\n",
+		"\x01\x02\xff\xfe\n",
+		"{}\n",
+		"{\"cmd\":\"status\"\n",
 		"GET / HTTP/1.1\r\n\r\n",
 	};
 	struct fixture *f = *state;
@@ -329,7 +333,7 @@ static void test_oversize(void **state)
 		size_t spaces;
 		const char *code;
 	} rows[] = {
-		{ 4096 - 16, NULL },	 /* 4096 bytes and the newline: the most there may be */
+		{ 4096 - 16, NULL },      /* 4096 bytes and the newline: the most there may be */
 		{ 4096 - 15, "invalid" }, /* one more */
 		{ 20000, "invalid" },
 	};
@@ -489,9 +493,10 @@ static int stranger(const struct fixture *f)
 		{ "{\"cmd\":\"version\"}\n", "{\"ok\":true" },
 		{ "{\"cmd\":\"up\",\"tunnel\":\"lab\"}\n", "{\"ok\":false,\"code\":\"denied\"" },
 		{ "{\"cmd\":\"down\",\"tunnel\":\"lab\"}\n", "{\"ok\":false,\"code\":\"denied\"" },
-		{ "{\"cmd\":\"restart\",\"tunnel\":\"lab\"}\n", "{\"ok\":false,\"code\":\"denied\"" },
+		{ "{\"cmd\":\"restart\",\"tunnel\":\"lab\"}\n",
+			"{\"ok\":false,\"code\":\"denied\"" },
 		{ "{\"cmd\":\"rekey\",\"tunnel\":\"lab\",\"what\":\"ike\"}\n",
-		  "{\"ok\":false,\"code\":\"denied\"" },
+			"{\"ok\":false,\"code\":\"denied\"" },
 	};
 	char buf[64];
 
@@ -542,11 +547,20 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_status),	      T(test_path_taken), T(test_stale_replaced),
-		T(test_foreign_not_removed), T(test_bad_paths), T(test_garbage),
-		T(test_bytewise),     T(test_oversize),	  T(test_half_close),
-		T(test_slow_sender),  T(test_slow_taker), T(test_too_many_clients),
-		T(test_orders),	      T(test_stranger),
+		T(test_status),
+		T(test_path_taken),
+		T(test_stale_replaced),
+		T(test_foreign_not_removed),
+		T(test_bad_paths),
+		T(test_garbage),
+		T(test_bytewise),
+		T(test_oversize),
+		T(test_half_close),
+		T(test_slow_sender),
+		T(test_slow_taker),
+		T(test_too_many_clients),
+		T(test_orders),
+		T(test_stranger),
 	};
 
 	return cmocka_run_group_tests_name("ctl_server", tests, NULL, NULL);

@@ -40,8 +40,8 @@ static void expect(const json_t *root, const char *path, const char *want)
 		assert_true(len < sizeof(part));
 		memcpy(part, p, len);
 		part[len] = '\0';
-		root = json_is_array(root) ? json_array_get(root, strtoul(part, NULL, 10)) :
-					     json_object_get(root, part);
+		root = json_is_array(root) ? json_array_get(root, strtoul(part, NULL, 10))
+					   : json_object_get(root, part);
 		if (!root)
 			fail_msg("%s: no member \"%s\"", path, part);
 		p += len + (p[len] == '.');
@@ -184,22 +184,25 @@ static void test_not_up(void **state)
 		{ "interface", "null" },
 	};
 	static const struct row down[] = {
-		{ "state", "\"down\"" },	{ "wanted-up", "false" },
-		{ "cause.name", "\"operator\"" }, { "last-error", "null" },
+		{ "state", "\"down\"" },
+		{ "wanted-up", "false" },
+		{ "cause.name", "\"operator\"" },
+		{ "last-error", "null" },
 		{ "remote-addr", "null" },
 	};
 	static const struct row conf_error[] = {
 		{ "state", "\"config-error\"" },
 		{ "cause.name", "\"config\"" },
-		{ "conf-error",
-		  "\"causeway.conf:31: remote \\\"192.0.2.300\\\" is no address and no name\"" },
+		{ "conf-error", "\"causeway.conf:31: remote \\\"192.0.2.300\\\" is no address and "
+				"no name\"" },
 	};
 	json_t *json;
 
 	(void)state;
 	json = show(1);
 	expect_all(json, waiting, N(waiting));
-	assert_non_null(json_string_value(json_object_get(json_object_get(json, "cause"), "remedy")));
+	assert_non_null(
+		json_string_value(json_object_get(json_object_get(json, "cause"), "remedy")));
 	json_decref(json);
 	json = show(2);
 	expect_all(json, ike_only, N(ike_only));
@@ -216,9 +219,9 @@ static void test_not_up(void **state)
 static void test_state_names(void **state)
 {
 	static const char *const ike[] = { "\"connecting\"", "\"established\"", "\"rekeyed\"",
-					   "\"deleting\"" };
+		"\"deleting\"" };
 	static const char *const child[] = { "\"connecting\"", "\"installed\"", "\"rekeying\"",
-					     "\"rekeyed\"", "\"deleting\"" };
+		"\"rekeyed\"", "\"deleting\"" };
 	struct cw_tunnel_view *view = calloc(1, sizeof(*view));
 	json_t *json;
 
@@ -310,8 +313,10 @@ static void test_hostile_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_up),	    cmocka_unit_test(test_not_up),
-		cmocka_unit_test(test_state_names), cmocka_unit_test(test_gateway),
+		cmocka_unit_test(test_up),
+		cmocka_unit_test(test_not_up),
+		cmocka_unit_test(test_state_names),
+		cmocka_unit_test(test_gateway),
 		cmocka_unit_test(test_hostile_text),
 	};
 

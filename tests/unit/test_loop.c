@@ -123,8 +123,8 @@ static void test_write_and_rewatch(void **state)
 	struct fixture *f = *state;
 
 	cw_loop_on_turn(f->loop, two_turns, f);
-	assert_int_equal(cw_loop_watch(f->loop, f->a[0], CW_LOOP_READ | CW_LOOP_WRITE, on_write, f),
-			 CW_OK);
+	assert_int_equal(
+		cw_loop_watch(f->loop, f->a[0], CW_LOOP_READ | CW_LOOP_WRITE, on_write, f), CW_OK);
 	assert_int_equal(cw_loop_run(f->loop), CW_OK);
 	assert_int_equal(f->called_a, 1); /* quiet once nothing is asked for */
 	assert_int_equal(f->seen, CW_LOOP_WRITE);
@@ -164,8 +164,10 @@ static void test_unwatch_other(void **state)
 	struct fixture *f = *state;
 
 	cw_loop_on_turn(f->loop, two_turns, f);
-	assert_int_equal(cw_loop_watch(f->loop, f->a[0], CW_LOOP_READ, on_read_kill_other, f), CW_OK);
-	assert_int_equal(cw_loop_watch(f->loop, f->b[0], CW_LOOP_READ, on_read_kill_other, f), CW_OK);
+	assert_int_equal(
+		cw_loop_watch(f->loop, f->a[0], CW_LOOP_READ, on_read_kill_other, f), CW_OK);
+	assert_int_equal(
+		cw_loop_watch(f->loop, f->b[0], CW_LOOP_READ, on_read_kill_other, f), CW_OK);
 	say(f->a[1]);
 	say(f->b[1]);
 	assert_int_equal(cw_loop_run(f->loop), CW_OK);
@@ -210,10 +212,10 @@ static void test_number_used_again(void **state)
 	struct fixture *f = *state;
 
 	cw_loop_on_turn(f->loop, two_turns, f);
-	assert_int_equal(cw_loop_watch(f->loop, f->a[0], CW_LOOP_READ, on_read_replace_other, f),
-			 CW_OK);
-	assert_int_equal(cw_loop_watch(f->loop, f->b[0], CW_LOOP_READ, on_read_replace_other, f),
-			 CW_OK);
+	assert_int_equal(
+		cw_loop_watch(f->loop, f->a[0], CW_LOOP_READ, on_read_replace_other, f), CW_OK);
+	assert_int_equal(
+		cw_loop_watch(f->loop, f->b[0], CW_LOOP_READ, on_read_replace_other, f), CW_OK);
 	say(f->a[1]);
 	say(f->b[1]);
 	assert_int_equal(cw_loop_run(f->loop), CW_OK);
@@ -333,9 +335,15 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_watch),	  T(test_write_and_rewatch), T(test_hangup),
-		T(test_unwatch_other), T(test_number_used_again), T(test_grow_inside),
-		T(test_deadline), T(test_clock),	     T(test_signals),
+		T(test_watch),
+		T(test_write_and_rewatch),
+		T(test_hangup),
+		T(test_unwatch_other),
+		T(test_number_used_again),
+		T(test_grow_inside),
+		T(test_deadline),
+		T(test_clock),
+		T(test_signals),
 		T(test_stop),
 	};
 

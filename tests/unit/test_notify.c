@@ -27,8 +27,8 @@ static int manager(const char *name)
 	if (name[0] == '@')
 		sa.sun_path[0] = '\0';
 	assert_int_equal(bind(fd, (struct sockaddr *)&sa,
-			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
-			 0);
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
+		0);
 	return fd;
 }
 

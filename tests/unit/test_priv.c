@@ -75,10 +75,11 @@ static int child_drop(void)
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 7;
 	cw_priv_print(text, sizeof(text));
-	if (strcmp(text, "capabilities net_admin, net_bind_service; no new privileges; no core dumps") !=
-		    0 &&
-	    strcmp(text, "capabilities net_bind_service, net_admin; no new privileges; no core dumps") !=
-		    0) {
+	if (strcmp(text,
+		    "capabilities net_admin, net_bind_service; no new privileges; no core dumps") !=
+			0 &&
+		strcmp(text, "capabilities net_bind_service, net_admin; no new privileges; no core "
+			     "dumps") != 0) {
 		fprintf(stderr, "got: %s\n", text);
 		return 8;
 	}
@@ -114,7 +115,8 @@ static void test_drop(void **state)
 {
 	(void)state;
 	if (!can_drop()) {
-		print_message("skipped: this process has not CAP_NET_ADMIN and CAP_NET_BIND_SERVICE\n");
+		print_message(
+			"skipped: this process has not CAP_NET_ADMIN and CAP_NET_BIND_SERVICE\n");
 		skip();
 	}
 	assert_int_equal(in_child(child_drop), 0);

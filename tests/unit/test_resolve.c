@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* resolve: answers come through the loop, hanging names hold a bounded number of threads, a stop does
- * not wait for them. */
+/* resolve: answers come through the loop, hanging names hold a bounded number of threads, a stop
+ * does not wait for them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -77,7 +77,8 @@ static void on_answer(void *arg, const struct cw_resolve_answer *answer)
 	assert_true(f->n_answers < ANSWERS);
 	f->answers[f->n_answers++] = *answer;
 	if (f->ask_again && f->n_answers < 3)
-		assert_int_equal(cw_resolve_start(f->resolver, 100 + f->n_answers, "192.0.2.9"), CW_OK);
+		assert_int_equal(
+			cw_resolve_start(f->resolver, 100 + f->n_answers, "192.0.2.9"), CW_OK);
 	if (f->n_answers == f->wanted)
 		cw_loop_stop(f->loop);
 }
@@ -196,7 +197,8 @@ static void test_bad_names(void **state)
 	run_until(f, 1);
 }
 
-/* Ten names hang: four threads wait, an address still gets through, and all are answered at last. */
+/* Ten names hang: four threads wait, an address still gets through, and all are answered at last.
+ */
 static void test_hanging_names(void **state)
 {
 	struct fixture *f = *state;

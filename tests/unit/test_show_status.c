@@ -145,7 +145,8 @@ static void test_missing_members(void **state)
 		"{\"ok\":true,\"tunnels\":[null,1,\"x\",[]]}",
 		"{\"tunnels\":[{\"ike\":{},\"children\":[{},{}],\"interface\":{},\"routes\":[{}],"
 		"\"history\":[{}],\"cause\":{},\"last-error\":{},\"next-try-in-s\":0}]}",
-		"{\"tunnels\":[{\"name\":1,\"for-s\":\"x\",\"bytes-in\":-5,\"children\":{\"a\":1}}]}",
+		"{\"tunnels\":[{\"name\":1,\"for-s\":\"x\",\"bytes-in\":-5,\"children\":{\"a\":1}}]"
+		"}",
 	};
 
 	(void)state;
@@ -187,11 +188,11 @@ static void test_hostile_texts(void **state)
 		for (size_t k = 0; k < N(members); k++)
 			json_object_set_new(tunnel, members[k], json_string(evil));
 		if (json_is_object(json_object_get(tunnel, "ike")))
-			json_object_set_new(json_object_get(tunnel, "ike"), "remote-id",
-					    json_string(evil));
+			json_object_set_new(
+				json_object_get(tunnel, "ike"), "remote-id", json_string(evil));
 		if (json_is_object(json_object_get(tunnel, "cause")))
-			json_object_set_new(json_object_get(tunnel, "cause"), "detail",
-					    json_string(evil));
+			json_object_set_new(
+				json_object_get(tunnel, "cause"), "detail", json_string(evil));
 	}
 	cw_show_overview(&text, answer, false);
 	cw_show_detail(&text, answer, false);
@@ -222,7 +223,8 @@ static void test_long_peers(void **state)
 	static const struct {
 		const char *name, *remote, *want;
 	} rows[] = {
-		{ "a", "2001:db8:1234:5678:9abc:def0:1234:5678", " 2001:db8:1234:5678:9abc:def0...  " },
+		{ "a", "2001:db8:1234:5678:9abc:def0:1234:5678",
+			" 2001:db8:1234:5678:9abc:def0...  " },
 		{ "twenty-letters-long1", "vpn-gateway.example.net", " vpn-gateway.... " },
 		{ "twenty-letters-long1", "203.0.113.111", " 203.0.113.111   " },
 	};
@@ -234,8 +236,8 @@ static void test_long_peers(void **state)
 
 		keep_site(answer, "oldsite");
 		json_object_set_new(tunnel_number(answer, 0), "name", json_string(rows[i].name));
-		json_object_set_new(tunnel_number(answer, 0), "remote",
-				    json_string(rows[i].remote));
+		json_object_set_new(
+			tunnel_number(answer, 0), "remote", json_string(rows[i].remote));
 		cw_show_overview(&text, answer, false);
 		if (!strstr(text.s, rows[i].want))
 			fail_msg("no \"%s\" in:\n%s", rows[i].want, text.s);
@@ -245,16 +247,82 @@ static void test_long_peers(void **state)
 	}
 }
 
+/* A file of the tree, zero-terminated; to be freed. */
+static char *read_file(const char *rel)
+{
+	const char *top = getenv("CW_SRCDIR");
+	char path[512], *buf = calloc(1, 1 << 18);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", top ? top : ".", rel);
+	f = fopen(path, "re");
+	if (!f)
+		fail_msg("can't open %s", path);
+	assert_non_null(buf);
+	assert_true(fread(buf, 1, (1 << 18) - 1, f) > 0);
+	fclose(f);
+	return buf;
+}
+
+static void expect_members(const char *man, const json_t *value)
+{
+	const json_t *item;
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	json_array_foreach(value, i, item)
+		expect_members(man, item);
+	if (!json_is_object(value))
+		return;
+	json_object_foreach((json_t *)(uintptr_t)value, key, member) {
+		if (!strstr(man, key))
+			fail_msg("causewayctl(8) does not know the member \"%s\"", key);
+		expect_members(man, member);
+	}
+}
+
+/* causewayctl(8) shows what the program prints, and lists every member of the JSON. */
+static void test_man(void **state)
+{
+	char *man = read_file("man/causewayctl.8");
+	char *overview = read_file("tests/vectors/cli/overview.txt");
+	char *detail = read_file("tests/vectors/cli/azure-weu.txt");
+	json_t *answer = load_answer();
+	char *second = strstr(detail, "\n\n");
+
+	(void)state;
+	assert_non_null(second);
+	second[1] = '\0'; /* the page shows the first of the site's tunnels */
+	assert_non_null(strstr(man, overview));
+	assert_non_null(strstr(man, detail));
+	expect_members(man, answer);
+	json_decref(answer);
+	free(man);
+	free(overview);
+	free(detail);
+}
+
 static void test_durations(void **state)
 {
 	static const struct {
 		int64_t s;
 		const char *want;
 	} rows[] = {
-		{ -1, "?" },	     { 0, "0s" },	  { 59, "59s" },	 { 60, "1m00s" },
-		{ 245, "4m05s" },    { 599, "9m59s" },	  { 600, "10m" },	 { 3599, "59m" },
-		{ 3600, "1h00m" },   { 11520, "3h12m" },  { 86399, "23h59m" },	 { 86400, "1d0h" },
-		{ 93600, "1d2h" },   { 31536000, "365d0h" },
+		{ -1, "?" },
+		{ 0, "0s" },
+		{ 59, "59s" },
+		{ 60, "1m00s" },
+		{ 245, "4m05s" },
+		{ 599, "9m59s" },
+		{ 600, "10m" },
+		{ 3599, "59m" },
+		{ 3600, "1h00m" },
+		{ 11520, "3h12m" },
+		{ 86399, "23h59m" },
+		{ 86400, "1d0h" },
+		{ 93600, "1d2h" },
+		{ 31536000, "365d0h" },
 	};
 	char buf[CW_TEXT_SHORT];
 
@@ -301,7 +369,8 @@ static void test_wrap(void **state)
 		{ "one  two", "one  two\n" },
 		{ "averyverylongword and", "averyverylongword\n  and\n" },
 		{ "a averyverylongword", "a\n  averyverylongword\n" },
-		{ "m\xc3\xbc m\xc3\xbc m\xc3\xbc m\xc3\xbc", "m\xc3\xbc m\xc3\xbc m\xc3\xbc\n  m\xc3\xbc\n" },
+		{ "m\xc3\xbc m\xc3\xbc m\xc3\xbc m\xc3\xbc",
+			"m\xc3\xbc m\xc3\xbc m\xc3\xbc\n  m\xc3\xbc\n" },
 	};
 
 	(void)state;
@@ -323,8 +392,8 @@ static void test_safe(void **state)
 		{ "plain", "plain   ", 8 },
 		{ "m\xc3\xbcnchen", "m\xc3\xbcnchen ", 8 },
 		{ "\xff", "\\xff", 0 },
-		{ "\xc3", "\\xc3", 0 },		     /* cut short */
-		{ "\xc0\x80", "\\xc0\\x80", 0 },     /* overlong */
+		{ "\xc3", "\\xc3", 0 },                   /* cut short */
+		{ "\xc0\x80", "\\xc0\\x80", 0 },          /* overlong */
 		{ "\xed\xa0\x80", "\\xed\\xa0\\x80", 0 }, /* surrogate */
 		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", 0 },
 		{ "\xe2\x81\xa6", "\\xe2\\x81\\xa6", 0 }, /* bidi isolate */
@@ -344,11 +413,17 @@ static void test_safe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),	  cmocka_unit_test(test_all_well),
-		cmocka_unit_test(test_missing_members), cmocka_unit_test(test_hostile_texts),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_long_peers), cmocka_unit_test(test_durations),
-		cmocka_unit_test(test_bytes),	  cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_all_well),
+		cmocka_unit_test(test_missing_members),
+		cmocka_unit_test(test_hostile_texts),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_long_peers),
+		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_safe),
+		cmocka_unit_test(test_man),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -34,13 +34,14 @@ static void test_source(void **state)
 		rc = cw_source_address(&remote, &local);
 		/* A machine without IPv6 says so, and that is right too. */
 		if (remote.family == CW_FAMILY_IPV6 &&
-		    (rc == CW_E_NOT_FOUND || rc == CW_E_UNSUPPORTED)) {
+			(rc == CW_E_NOT_FOUND || rc == CW_E_UNSUPPORTED)) {
 			print_message("no IPv6 on loopback here: %s not asked\n", rows[i].remote);
 			continue;
 		}
 		assert_int_equal(rc, rows[i].want);
 		if (rc == CW_OK)
-			assert_string_equal(cw_addr_print(&local, text, sizeof(text)), rows[i].local);
+			assert_string_equal(
+				cw_addr_print(&local, text, sizeof(text)), rows[i].local);
 		else
 			assert_int_equal(local.family, 99); /* untouched */
 	}
