@@ -41,6 +41,18 @@ def libreswan_ikev1(lab):
     lab.expect_traffic()
 
 
+@case(needs=["vti", "libreswan"], matrix={"version": [1, 2], "plane": ["vti", "policy"]})
+def libreswan_gcm(lab, version, plane):
+    """GCM with a group, over a VTI of its own or by plain policies."""
+    ike, esp = {1: ("aes256-sha256-modp2048", "aes256gcm16-modp2048"),
+                2: ("aes256gcm16-prfsha384-ecp384", "aes256gcm16-ecp384")}[version]
+    both = {"version": version, "ike": ike, "esp": esp}
+    a1 = lab.peer("A1", "azure", kind="libreswan", plane=plane, **both)
+    lab.strongswan_gateway(**both)
+    a1.wait_up()
+    lab.expect_traffic()
+
+
 @case(needs=["vti"], matrix={"initiate": [("peer-starts", True), ("peer-waits", False)],
                              "profile": ["azure-default", "azure-policy", "aws", "generic"]})
 def profiles(lab, initiate, profile):

@@ -30,8 +30,13 @@ def find():
 
 def proposals(text):
     """strongSwan's way to write proposals in libreswan's."""
-    return ",".join("-".join(WORDS.get(w, w) for w in p.strip().split("-"))
-                    for p in text.split(","))
+    out = []
+    for proposal in text.split(","):
+        words = [WORDS.get(w, w) for w in proposal.strip().split("-")]
+        if words[0].startswith("aes_gcm") and len(words) == 2 and words[1].startswith("dh"):
+            words.insert(1, "null")     # ESP: a group may only follow an integrity algorithm
+        out.append("-".join(words))
+    return ",".join(out)
 
 
 class Libreswan:
@@ -86,7 +91,7 @@ class Libreswan:
                           "--briefstatus"])[0] == 0
 
     def _write(self):
-        text = "config setup\n\tuniqueids=no\n\n"
+        text = "config setup\n\tuniqueids=no\n\tikev1-policy=accept\n\n"
         for name, lines in self.connections.items():
             text += "conn %s\n" % name + "".join(
                 "\t%s=%s\n" % item for item in lines.items()) + "\n"
@@ -97,8 +102,11 @@ class Libreswan:
         self.host.write("/run/ipsec.secrets", text, 0o600)
 
     def _load(self, name):
-        self.host.run([self.folder + "/addconn", "--config", "/run/ipsec.conf", "--ctlsocket",
-                       "/run/pluto/pluto.ctl", name])
+        rc, said = self.host.rc([self.folder + "/addconn", "--config", "/run/ipsec.conf",
+                                 "--ctlsocket", "/run/pluto/pluto.ctl", name])
+        if rc != 0:
+            raise Failure("libreswan refuses its connection: %s %s" % (
+                said.strip(), self.log_text().strip().rsplit("\n", 1)[-1]))
         if self.connections[name].get("auto") == "start":
             self.initiate(name)
 
