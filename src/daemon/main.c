@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (opt.check)
-		return cw_conf_check_main(opt.conf_path, stdout, stderr);
+		return cw_conf_check_main(opt.conf_path, stdout, stderr) ? EXIT_CONF : EXIT_OK;
 	cw_log_set_sink(STDERR_FILENO, stderr_is_journal());
 	if (opt.debug)
 		cw_log_set_level(CW_LOG_DEBUG);
