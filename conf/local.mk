@@ -9,3 +9,16 @@ conf/causeway.service: $(top_srcdir)/conf/causeway.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) conf && \
 	sed -e 's|@sbindir[@]|$(sbindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g' \
 		$(top_srcdir)/conf/causeway.service.in >$@.tmp && mv $@.tmp $@
+
+# The sample does not go to sysconfdir: an update must not touch the real one.
+dist_doc_DATA = conf/causeway.conf
+examplesdir = $(docdir)/examples
+dist_examples_DATA = \
+	conf/examples/aws.conf \
+	conf/examples/azure-active-active.conf \
+	conf/examples/azure-default.conf \
+	conf/examples/azure-policy.conf \
+	conf/examples/azure.conf \
+	conf/examples/home-lab-nat.conf \
+	conf/examples/two-causeways-left.conf \
+	conf/examples/two-causeways-right.conf

@@ -27,3 +27,28 @@ libcw_conf_a_SOURCES = \
 	src/conf/value.c \
 	src/conf/value.h
 libcw_conf_a_CPPFLAGS = $(AM_CPPFLAGS) $(CONFIG_CFLAGS)
+
+# Golden files of the check, and the tables in the man page.
+check_PROGRAMS += tests/conf/check_conf tests/conf/print_man
+TESTS += tests/conf/run
+EXTRA_DIST += tests/conf
+
+tests_conf_check_conf_SOURCES = tests/conf/check_conf.c
+tests_conf_check_conf_LDADD = libcw_conf.a libcw_base.a $(CONFIG_LIBS)
+
+tests_conf_print_man_SOURCES = tests/conf/print_man.c
+tests_conf_print_man_LDADD = libcw_conf.a libcw_base.a $(CONFIG_LIBS)
+
+cw_conf_tests = \
+	tests/unit/test_conf \
+	tests/unit/test_proposal
+check_PROGRAMS += $(cw_conf_tests)
+TESTS += $(cw_conf_tests)
+
+tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
+tests_unit_test_conf_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_conf_LDADD = libcw_conf.a libcw_base.a $(CONFIG_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_proposal_SOURCES = tests/unit/test_proposal.c
+tests_unit_test_proposal_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_proposal_LDADD = libcw_conf.a libcw_base.a $(CMOCKA_LIBS)
