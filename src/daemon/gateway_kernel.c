@@ -282,12 +282,14 @@ static bool read_child(struct cw_gateway *gw, const struct slot *s, const struct
 {
 	struct cw_sa_key key_in = {
 		.src = ike->remote, .dst = ike->local, .spi = c->spi_in, .if_id = cw_gateway_if_id(s),
+		.mark = cw_gateway_mark(s), .mark_mask = cw_gateway_mark(s) ? UINT32_MAX : 0,
 	};
-	struct cw_sa_key key_out = {
-		.src = ike->local, .dst = ike->remote, .spi = c->spi_out, .if_id = cw_gateway_if_id(s),
-	};
+	struct cw_sa_key key_out = key_in;
 	struct cw_kernel_err err = { 0 };
 
+	key_out.src = ike->local;
+	key_out.dst = ike->remote;
+	key_out.spi = c->spi_out;
 	return gw->kernel->ops->sa_query(gw->kernel, &key_in, in, &err) != CW_E_NOT_FOUND &&
 	       gw->kernel->ops->sa_query(gw->kernel, &key_out, out, &err) != CW_E_NOT_FOUND;
 }
