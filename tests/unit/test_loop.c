@@ -255,7 +255,7 @@ static struct cw_time at_deadline(void *arg, struct cw_time now)
 	f->turns++;
 	if (f->turns == 1) {
 		f->first = now;
-		f->deadline = cw_time_add_us(now, 20300);
+		f->deadline = cw_time_add_us(now, 20900);
 	}
 	if (cw_time_reached(f->deadline, now)) {
 		f->last = now;
@@ -270,7 +270,7 @@ static void test_deadline(void **state)
 
 	cw_loop_on_turn(f->loop, at_deadline, f);
 	assert_int_equal(cw_loop_run(f->loop), CW_OK);
-	assert_true(cw_time_diff_us(f->last, f->first) >= 20300);
+	assert_true(cw_time_diff_us(f->last, f->first) >= 20900);
 	assert_int_equal(f->turns, 2); /* woken once, not turned idly */
 }
 
