@@ -3,7 +3,8 @@
 
 Each cell carries IPv4 and IPv6 inside at once: with IKEv2 and an interface in one any-any child,
 else in a child for each family (a Quick Mode has one selector a side; policies without an
-interface are per prefix). Each cell: up, pings both ways in both families, counters of SAs in G's
+interface are per prefix; they need a route of the machine's own, which is given here for IPv6).
+Each cell: up, pings both ways in both families, counters of SAs in G's
 kernel, only ESP on the wire, the agreed algorithms as G's status, G's kernel and the peer tell
 them, one IKE_SA, and nothing left behind after the stop.
 
@@ -16,7 +17,9 @@ from lab.strongswan import child_proposal, ike_proposal
 
 IKE = {(1, "cbc"): "aes256-sha256-modp2048", (1, "gcm"): "aes256-sha256-modp2048",
        (2, "cbc"): "aes256-sha256-modp2048", (2, "gcm"): "aes256gcm16-prfsha384-ecp384"}
-ESP = {"cbc": "aes256-sha256-modp2048", "gcm": "aes256gcm16-ecp384"}
+# libreswan has no ECP in IKEv1.
+ESP = {(1, "cbc"): "aes256-sha256-modp2048", (1, "gcm"): "aes256gcm16-modp2048",
+       (2, "cbc"): "aes256-sha256-modp2048", (2, "gcm"): "aes256gcm16-ecp384"}
 KERNEL_ALGORITHMS = {"cbc": ["cbc(aes)", "hmac(sha256)"], "gcm": ["rfc4106(gcm(aes))"]}
 IKE_SAID = {"aes256-sha256-modp2048": "AES_CBC_256/HMAC_SHA2_256_128/PRF_HMAC_SHA2_256/MODP_2048",
             "aes256gcm16-prfsha384-ecp384": "AES_GCM_16_256/PRF_HMAC_SHA2_384/ECP_384"}
@@ -28,7 +31,7 @@ PAIRS = [(PLACES["A1"].network, "10.10.0.0/16"), (PLACES["A1"].network6, "2001:d
 def site(version, cipher, plane, any_any, networks):
     """The site as causeway's config has it."""
     return {"name": "azure", "profile": "azure", "ike-version": version,
-            "ike-proposals": [IKE[version, cipher]], "esp-proposals": [ESP[cipher]],
+            "ike-proposals": [IKE[version, cipher]], "esp-proposals": [ESP[version, cipher]],
             "interface-mode": plane, "selectors": "any" if any_any else "networks",
             "networks": networks, "tunnels": [{"remote": PLACES["A1"].address}]}
 
@@ -68,8 +71,11 @@ def walk(lab, version, cipher, plane, nat, kind="strongswan", both=True):
     pairs = ANY_DUAL if any_any else PAIRS if both else PAIRS[:1]
     peer_plane = {"xfrm": "xfrmi", "vti": "vti", "policy": "policy"}[plane]
     a1 = lab.peer("A1", "azure", kind=kind, version=version, ike=IKE[version, cipher],
-                  esp=ESP[cipher], pairs=pairs,
+                  esp=ESP[version, cipher], pairs=pairs,
                   **({"plane": peer_plane} if kind == "strongswan" else {}))
+    if plane == "policy" and both:
+        lab.net.G.ip("route add %s dev wan0" % PAIRS[1][0])
+        lab.net["A1"].ip("route add %s dev wan0" % PAIRS[1][1])
     wire = lab.net.capture("a1")
     networks = [p[0] for p in (PAIRS if both else PAIRS[:1])]
     own = ["10.10.0.0/16"] + (["2001:db8:10::/64"] if both else [])
@@ -104,8 +110,11 @@ def cell(lab, version, cipher, nat, plane):
     expect_equal(len(sas), 1, "IKE_SAs at A1")
     expect_equal(ike_proposal(sas[0]), g.tunnel()["ike"]["proposal"], "IKE proposal at A1")
     expect_equal(sas[0]["remote-id"], G_PUBLIC, "our identity as A1 sees it")
-    for child in a1.children():
-        expect_equal(child_proposal(child), ESP_SAID[cipher], "ESP proposal at A1")
+    # A Quick Mode has the group at once, of IKEv2's children all but the first.
+    group = "/ECP_384" if (version, cipher) == (2, "gcm") else "/MODP_2048"
+    children = sorted((child_proposal(c) for c in a1.children()), key=len)
+    expect_equal(children, [ESP_SAID[cipher] + (group if version == 1 or i else "")
+                            for i in range(len(children))], "ESP proposals at A1")
     leave(g, a1)
 
 
