@@ -173,11 +173,11 @@ def main():
         print("  %-26s median %6.1f ms   min %6.1f   max %6.1f" % (
             name, medians[name] * 1e3, min(values) * 1e3, max(values) * 1e3))
     print("  ratio causewayd / strongSwan: %.2f (bar: not over 1.00)" % ratio)
-    versions = {"strongSwan": subprocess.run(["swanctl", "--version"], stdout=subprocess.PIPE, text=True,
-                                             check=False).stdout.strip(),
+    versions = {"strongSwan": subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "charon-systemd"],
+                                             stdout=subprocess.PIPE, text=True, check=False).stdout.strip(),
                 "causewayd": subprocess.run([binary("causewayd"), "-V"], stdout=subprocess.PIPE, text=True,
                                             check=False).stdout.strip()}
-    with open(os.path.join(folder, "..", "first-packet.json"), "w", encoding="utf-8") as out:
+    with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as out:
         json.dump({"kernel": platform.release(), "versions": versions, "seconds": seconds, "ratio": ratio}, out,
                   indent=1)
 
