@@ -45,7 +45,7 @@ enum cw_data_plane { CW_PLANE_AUTO, CW_PLANE_KERNEL };
 /* A lifetime of SAs. 0 means "no limit of this kind"; time_s is never 0. */
 struct cw_lifetime_conf {
 	uint32_t time_s;	 /* hard end */
-	uint32_t rekey_margin_s; /* the rekey starts this long before it, less up to rekey_jitter_s more */
+	uint32_t rekey_margin_s; /* the rekey starts this long before it */
 	uint32_t rekey_jitter_s; /* random part, 0..this, starts it earlier still */
 	uint64_t bytes;
 	uint64_t packets;
@@ -74,9 +74,9 @@ struct cw_tunnel_conf {
 	struct cw_addr public_addr;	/* family NONE: same as local */
 	const char *local_id;		/* NULL: public_addr, else the local address */
 	const char *remote_id;		/* NULL: the peer's address */
-	const struct cw_secret *psk;	/* the site's or own_psk; never NULL in a tunnel of a good site */
+	const struct cw_secret *psk;	/* the site's or own_psk; never NULL in a good site */
 	struct cw_secret *own_psk;	/* owned; NULL: the site's is used */
-	const char *psk_file;		/* as written in the file; NULL: the key was written inline */
+	const char *psk_file;		/* as written; NULL: the key stood inline */
 	bool psk_omitted;		/* this is a printed copy, which holds no keys */
 
 	/* IKE */
@@ -86,7 +86,7 @@ struct cw_tunnel_conf {
 	struct cw_lifetime_conf ike_lifetime; /* bytes and packets unused */
 	struct cw_lifetime_conf child_lifetime;
 	uint32_t dpd_delay_s;	/* silence before we ask */
-	uint32_t dpd_timeout_s; /* from the first unanswered question until the peer counts as dead */
+	uint32_t dpd_timeout_s; /* from the first unanswered question until the peer is dead */
 	enum cw_nat_traversal nat_traversal;
 	bool fragmentation;
 	bool mobike;
@@ -176,7 +176,8 @@ struct cw_conf_report {
  * CW_E_NOT_FOUND/CW_E_DENIED/CW_E_SYSTEM when the file can't be read (said in the report too),
  * CW_E_NO_MEMORY.
  */
-enum cw_rc cw_conf_read(const char *path, struct cw_conf **ret_conf, struct cw_conf_report *ret_report);
+enum cw_rc cw_conf_read(const char *path, struct cw_conf **ret_conf,
+			struct cw_conf_report *ret_report);
 
 void cw_conf_free(struct cw_conf *conf);
 void cw_conf_report_free(struct cw_conf_report *report);

@@ -170,7 +170,8 @@ static void check_site_asn(struct cw_reader *r, int i, const struct cw_site_conf
 		       "choose another for gateway.asn: 64512 to 65514 or 65521 to 65534");
 	if (!site->networks.n && !cw_subject_set(r, i, -1, "networks"))
 		say_at(r, i, -1, CW_CONF_WARNING, "networks", "",
-		       "is missing, and this version learns no routes by BGP: nothing is routed to the site",
+		       "is missing, and this version learns no routes by BGP: nothing is routed to "
+		       "the site",
 		       "write the site's networks too");
 }
 
@@ -183,7 +184,8 @@ static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *si
 	if (!site->networks.n && !site->asn && !cw_subject_set(r, i, -1, "networks") &&
 	    !cw_subject_set(r, i, -1, "asn"))
 		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
-		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side, or asn");
+		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side, "
+		       "or asn");
 	check_site_asn(r, i, site, profile);
 }
 
@@ -238,7 +240,8 @@ static void check_ends(const struct check *c)
 	if (!t->remote) {
 		if (!cw_subject_set(c->r, c->i, c->k, "remote"))
 			error(c, "remote", "", "is missing",
-			      "write remote = \"203.0.113.11\"; with the peer's address or DNS name");
+			      "write remote = \"203.0.113.11\"; with the peer's address or DNS "
+			      "name");
 		return;
 	}
 	if (t->remote_addr.family && t->local_addr.family &&
@@ -253,16 +256,17 @@ static void check_ends(const struct check *c)
 	if (c->profile->cloud == CW_CLOUD_AZURE && cw_addr_is_private(&t->local_addr) &&
 	    t->public_addr.family == CW_FAMILY_NONE && !t->local_id)
 		warning(c, "local-address", addr_text(c->r, &t->local_addr),
-			"is a private address, and without public-address it is shown to Azure as our "
-			"identity, which refuses it",
-			"write public-address = \"198.51.100.10\"; with the address that the local network "
-			"gateway in Azure has");
+			"is a private address, and without public-address it is shown to Azure as "
+			"our identity, which refuses it",
+			"write public-address = \"198.51.100.10\"; with the address that the local "
+			"network gateway in Azure has");
 }
 
 static bool aws_reserved_inside(const struct cw_addr *a)
 {
 	return cw_addr_is_link_local(a) && a->family == CW_FAMILY_IPV4 &&
-	       ((a->bytes[2] <= 5 && a->bytes[3] < 4) || (a->bytes[2] == 169 && a->bytes[3] >= 252));
+	       ((a->bytes[2] <= 5 && a->bytes[3] < 4) ||
+		(a->bytes[2] == 169 && a->bytes[3] >= 252));
 }
 
 static void check_inside(const struct check *c)
@@ -274,8 +278,9 @@ static void check_inside(const struct check *c)
 			       cw_addr_equal(inside, &t->public_addr)))
 		error(c, "inside-address", addr_text(c->r, inside), "is our outside address too",
 		      "the address inside the tunnel must be another");
-	if (inside->family && c->profile->cloud == CW_CLOUD_AZURE && cw_addr_is_link_local(inside) &&
-	    inside->family == CW_FAMILY_IPV4 && inside->bytes[2] != 21 && inside->bytes[2] != 22)
+	if (inside->family && c->profile->cloud == CW_CLOUD_AZURE &&
+	    cw_addr_is_link_local(inside) && inside->family == CW_FAMILY_IPV4 &&
+	    inside->bytes[2] != 21 && inside->bytes[2] != 22)
 		warning(c, "inside-address", addr_text(c->r, inside),
 			"is outside of what Azure takes for BGP",
 			"169.254.21.0 to 169.254.22.255");
@@ -323,7 +328,8 @@ static void check_weak(const struct check *c, const char *name, const struct cw_
 			if (alg->weak)
 				warning(c, name, list->v[i],
 					cw_say(c->r, "is weak: %s: %s", alg->name, alg->weak),
-					"agree with the peer on aes256, sha256 and modp2048 at least");
+					"agree with the peer on aes256, sha256 and modp2048 at "
+					"least");
 		}
 	}
 }
@@ -347,7 +353,8 @@ static void check_proposals(const struct check *c)
 	if (*weak)
 		say_at(c->r, c->i, -1, CW_CONF_WARNING, "profile", c->site->profile,
 		       cw_say(c->r, "offers weak algorithms: %s", weak),
-		       "set a custom IPsec policy on the connection in Azure and use the profile azure");
+		       "set a custom IPsec policy on the connection in Azure and use the profile "
+		       "azure");
 	for (size_t i = 0; i < t->ike_proposals.n; i++) {
 		if (t->ike_version == CW_IKE_V1 && cw_proposal_is_aead(t->ike_proposals.v[i]))
 			error(c, "ike-proposals", t->ike_proposals.v[i], "can't be used with IKEv1",
@@ -357,14 +364,15 @@ static void check_proposals(const struct check *c)
 		without_group |= !cw_proposal_has(t->esp_proposals.v[i], CW_ALG_GROUP);
 	if (own_esp && !without_group && c->profile->cloud == CW_CLOUD_AZURE)
 		warning(c, "esp-proposals", "",
-			"every proposal has a group: a rekey that Azure starts without PFS is refused, and "
-			"the tunnel falls hours after its start",
+			"every proposal has a group: a rekey that Azure starts without PFS is "
+			"refused, and the tunnel falls hours after its start",
 			"add the same proposal without the group at the end");
 }
 
 /* Times and limits */
 
-static void check_lifetime(const struct check *c, const char *kind, const struct cw_lifetime_conf *l)
+static void check_lifetime(const struct check *c, const char *kind,
+			   const struct cw_lifetime_conf *l)
 {
 	char margin[32], jitter[32];
 
@@ -376,8 +384,10 @@ static void check_lifetime(const struct check *c, const char *kind, const struct
 		      cw_say(c->r, "a tenth of it is usual: %" PRIu32, l->time_s / 10));
 	else if ((uint64_t)l->rekey_margin_s + l->rekey_jitter_s >= l->time_s)
 		error(c, jitter, cw_say(c->r, "%" PRIu32, l->rekey_jitter_s),
-		      cw_say(c->r, "and the margin of %" PRIu32 " s are together not shorter than the "
-			     "lifetime, %" PRIu32 " s", l->rekey_margin_s, l->time_s),
+		      cw_say(c->r,
+			     "and the margin of %" PRIu32 " s are together not shorter than the "
+			     "lifetime, %" PRIu32 " s",
+			     l->rekey_margin_s, l->time_s),
 		      cw_say(c->r, "half of the margin is usual: %" PRIu32, l->rekey_margin_s / 2));
 }
 
@@ -402,9 +412,11 @@ static void check_limits(const struct check *c)
 		error(c, "retry-max", cw_say(c->r, "%" PRIu32, t->retry_max_s),
 		      cw_say(c->r, "is shorter than retry-min, %" PRIu32 " s", t->retry_min_s), "");
 	if (t->ike_version == CW_IKE_V1 && t->mobike)
-		error(c, "mobike", "", "IKEv1 has no MOBIKE", "take it away, or use ike-version = 2");
+		error(c, "mobike", "", "IKEv1 has no MOBIKE",
+		      "take it away, or use ike-version = 2");
 	if (t->ike_version == CW_IKE_V1 && t->esn)
-		error(c, "esn", "", "is not offered with IKEv1", "take it away, or use ike-version = 2");
+		error(c, "esn", "", "is not offered with IKEv1",
+		      "take it away, or use ike-version = 2");
 }
 
 static bool has_family(const struct cw_prefixes *list, enum cw_family family)
@@ -428,18 +440,21 @@ static void check_mtu(const struct check *c)
 		      "write 1280 at least");
 	else if (t->mtu > 1400 && c->profile->cloud == CW_CLOUD_AZURE)
 		warning(c, "mtu", cw_say(c->r, "%" PRIu32, t->mtu),
-			"is more than Azure advises, and it takes no fragments of ESP", "write 1400");
+			"is more than Azure advises, and it takes no fragments of ESP",
+			"write 1400");
 }
 
 static void check_selectors(const struct check *c)
 {
-	const struct cw_prefixes *ours = &c->r->conf->gateway.networks, *theirs = &c->site->networks;
+	const struct cw_prefixes *ours = &c->r->conf->gateway.networks,
+				 *theirs = &c->site->networks;
 	size_t pairs = 0;
 
 	if (c->t->selectors == CW_SEL_ANY) {
 		if (c->t->interface_mode == CW_IF_POLICY)
 			error(c, "interface-mode", "policy",
-			      "with selectors \"any\" would take all traffic of this machine into the tunnel",
+			      "with selectors \"any\" would take all traffic of this machine into "
+			      "the tunnel",
 			      "write selectors = \"networks\";");
 		return;
 	}
@@ -447,7 +462,8 @@ static void check_selectors(const struct check *c)
 		/* Written, but wrong: said already. */
 		if (!cw_subject_set(c->r, ours->n ? c->i : -1, -1, "networks"))
 			error(c, "selectors", "networks",
-			      cw_say(c->r, "needs networks in %s", ours->n ? "the site" : "gateway"),
+			      cw_say(c->r, "needs networks in %s",
+				     ours->n ? "the site" : "gateway"),
 			      "write networks = [ \"10.20.0.0/16\" ];");
 		return;
 	}

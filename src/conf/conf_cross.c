@@ -69,8 +69,8 @@ static void overlap(struct cw_reader *r, const struct owned *a, const struct own
 	/* A default route beside others is how one sends the rest of the world to a site. */
 	if (all && !same)
 		cw_report(r, CW_CONF_WARNING, &at, prefix_text(r, &later->prefix), reason,
-			  "all traffic that no other route takes goes into the tunnel; the route to the "
-			  "peer itself must be more specific");
+			  "all traffic that no other route takes goes into the tunnel; the route "
+			  "to the peer itself must be more specific");
 	else
 		cw_report(r, CW_CONF_ERROR, &at, prefix_text(r, &later->prefix), reason,
 			  "a network belongs to one side; write the parts apart");
@@ -96,15 +96,16 @@ static void check_networks(struct cw_reader *r)
 			v[used] = (struct owned){ list->v[k], i, (int)used };
 	}
 	qsort(v, used, sizeof(*v), by_prefix);
-	/* Sorted, all that a prefix holds follow it at once. The stack is the chain of prefixes that hold
-	 * the next one; each is held by the one below. */
+	/* Sorted, all that a prefix holds follow it at once. The stack is the chain of prefixes
+	 * that hold the next one; each is held by the one below. */
 	for (size_t k = 0; k < used; k++) {
 		while (depth && (stack[depth - 1]->prefix.addr.family != v[k].prefix.addr.family ||
 				 !cw_prefix_contains(&stack[depth - 1]->prefix, &v[k].prefix.addr)))
 			depth--;
 		if (depth)
 			overlap(r, stack[depth - 1], &v[k]);
-		/* A copy adds nothing to the chain, so it is never longer than an address has bits. */
+		/* A copy adds nothing to the chain, so it is never longer than an address has bits.
+		 */
 		if (!depth || cw_prefix_compare(&stack[depth - 1]->prefix, &v[k].prefix) != 0)
 			stack[depth++] = &v[k];
 	}
@@ -176,7 +177,8 @@ static int by_key(const void *a, const void *b)
 }
 
 static size_t sort_by(struct cw_reader *r, const struct entry *entries, size_t n,
-		      const char *(*key)(struct cw_reader *, const struct entry *), struct keyed *out)
+		      const char *(*key)(struct cw_reader *, const struct entry *),
+		      struct keyed *out)
 {
 	size_t used = 0;
 
@@ -201,7 +203,8 @@ static void check_unique(struct cw_reader *r, const struct entry *entries, size_
 
 		if (strcasecmp(sorted[i - 1].key, sorted[i].key) != 0)
 			continue;
-		/* Two names that are the same make two interfaces that are: that is no second finding. */
+		/* Two names that are the same make two interfaces that are: that is no second
+		 * finding. */
 		if (u->key == key_ifname && !cw_subject_set(r, b->i, b->k, "interface") &&
 		    strcasecmp(a->t->name, b->t->name) == 0)
 			continue;
@@ -236,7 +239,8 @@ static void check_remotes(struct cw_reader *r, const struct entry *entries, size
 	size_t used = sort_by(r, entries, n, key_remote, sorted);
 
 	for (size_t i = 1; i < used; i++) {
-		for (size_t k = i; k > 0 && strcasecmp(sorted[k - 1].key, sorted[i].key) == 0; k--) {
+		for (size_t k = i; k > 0 && strcasecmp(sorted[k - 1].key, sorted[i].key) == 0;
+		     k--) {
 			size_t before = r->rep.n_errors;
 
 			check_same_remote(r, sorted[k - 1].e, sorted[i].e);

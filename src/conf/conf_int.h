@@ -49,11 +49,12 @@ struct cw_subject {
 
 /* Reports. reason and remedy are formatted into the pool of the report by cw_say(). */
 const char *cw_say(struct cw_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void cw_report(struct cw_reader *r, enum cw_conf_severity severity, const struct cw_subject *subject,
-	       const char *value, const char *reason, const char *remedy);
+void cw_report(struct cw_reader *r, enum cw_conf_severity severity,
+	       const struct cw_subject *subject, const char *value, const char *reason,
+	       const char *remedy);
 
-/* The setting name of tunnel k of site i; k -1: of the site itself; i -1 too: of the gateway. A value
- * that a tunnel has from its site is found there. */
+/* The setting name of tunnel k of site i; k -1: of the site itself; i -1 too: of the gateway. A
+ * value that a tunnel has from its site is found there. */
 struct cw_subject cw_subject_of(const struct cw_reader *r, int i, int k, const char *name);
 /* Whether that setting was written at all. */
 bool cw_subject_set(const struct cw_reader *r, int i, int k, const char *name);
@@ -68,7 +69,8 @@ void cw_conf_check_cross(struct cw_reader *r);
 const char *cw_conf_local_id(struct cw_reader *r, const struct cw_tunnel_conf *t);
 
 /* The name of the site's tunnel k (from 0). */
-void cw_conf_derive_name(const char *site_name, size_t k, char ret_name[static CW_TUNNEL_NAME_MAX + 1]);
+void cw_conf_derive_name(const char *site_name, size_t k,
+			 char ret_name[static CW_TUNNEL_NAME_MAX + 1]);
 /* The tunnel's interface from its name; at most 15 characters. */
 void cw_conf_derive_ifname(const char *tunnel_name, char ret_ifname[static CW_IFNAME_SIZE]);
 

@@ -8,7 +8,8 @@
 #include "conf/value.h"
 
 /* A tunnel as it would be if nothing but its name were set: what need not be printed. */
-static struct cw_tunnel_conf plain_tunnel(const struct cw_conf *conf, const struct cw_site_conf *site,
+static struct cw_tunnel_conf plain_tunnel(const struct cw_conf *conf,
+					  const struct cw_site_conf *site,
 					  const struct cw_tunnel_conf *t, size_t k)
 {
 	const struct cw_profile *profile = cw_profile_find(site->profile);
@@ -87,7 +88,8 @@ static void print_key(const struct cw_tunnel_conf *t, const char *indent, FILE *
 		cw_text_quote(t->psk_file, out);
 		fputs(";\n", out);
 	} else if (t->psk || t->psk_omitted) {
-		fprintf(out, "%spsk-omitted = true; # the key stands inline in the original\n", indent);
+		fprintf(out, "%spsk-omitted = true; # the key stands inline in the original\n",
+			indent);
 	}
 }
 
@@ -141,7 +143,8 @@ static void print_site(const struct cw_conf *conf, size_t i, FILE *out)
 
 char *cw_conf_print(const struct cw_conf *conf)
 {
-	struct cw_gateway_conf dflt = { .name = "gateway", .control_socket = "/run/causeway/control" };
+	struct cw_gateway_conf dflt = { .name = "gateway",
+					.control_socket = "/run/causeway/control" };
 	const struct cw_setting *row;
 	char *text = NULL;
 	size_t size = 0;

@@ -36,15 +36,17 @@ const char *cw_say(struct cw_reader *r, const char *fmt, ...)
 	return text ? text : "";
 }
 
-void cw_report(struct cw_reader *r, enum cw_conf_severity severity, const struct cw_subject *subject,
-	       const char *value, const char *reason, const char *remedy)
+void cw_report(struct cw_reader *r, enum cw_conf_severity severity,
+	       const struct cw_subject *subject, const char *value, const char *reason,
+	       const char *remedy)
 {
 	struct cw_place place = cw_text_place(&r->text, subject->line);
 	char path[160] = "", element[16] = "";
 
 	place.site = subject->site >= 0 ? subject->site : CW_REPORT_NO_SITE;
 	if (subject->tunnel >= 0)
-		snprintf(path, sizeof(path), "sites[%d].tunnels[%d]", subject->site, subject->tunnel);
+		snprintf(path, sizeof(path), "sites[%d].tunnels[%d]", subject->site,
+			 subject->tunnel);
 	else if (subject->site >= 0)
 		snprintf(path, sizeof(path), "sites[%d]", subject->site);
 	else if (subject->gateway)
@@ -52,8 +54,8 @@ void cw_report(struct cw_reader *r, enum cw_conf_severity severity, const struct
 	if (subject->element >= 0)
 		snprintf(element, sizeof(element), "[%d]", subject->element);
 	cw_reporter_add(&r->rep, severity, &place,
-			cw_say(r, "%s%s%s%s", path, *path && *subject->name ? "." : "", subject->name,
-			       element),
+			cw_say(r, "%s%s%s%s", path, *path && *subject->name ? "." : "",
+			       subject->name, element),
 			value, reason, remedy);
 }
 
@@ -116,8 +118,8 @@ static void key_warning(struct cw_reader *r, const struct cw_subject *at,
 	if (cw_key_unusual(bytes, len, text, sizeof(text)))
 		cw_report(r, CW_CONF_WARNING, at, "",
 			  cw_say(r, "the key holds what is not printable ASCII: %s", text),
-			  "the peer must hold the same bytes; typed quotes and dashes are often turned "
-			  "into others by editors");
+			  "the peer must hold the same bytes; typed quotes and dashes are often "
+			  "turned into others by editors");
 }
 
 static void take_key(struct cw_reader *r, const struct cw_subject *at, const struct key_slot *slot,
@@ -173,7 +175,8 @@ static void read_key_file(struct cw_reader *r, const struct cw_subject *at, cons
 	char *full = NULL;
 
 	if (!*path || strlen(path) > 1024) {
-		error(r, at, *path ? "is too long" : "is empty", "name the file that holds the key");
+		error(r, at, *path ? "is too long" : "is empty",
+		      "name the file that holds the key");
 		return;
 	}
 	if (asprintf(&full, "%s%s", path[0] == '/' ? "" : r->folder, path) < 0)
@@ -203,7 +206,8 @@ static void read_group(struct cw_reader *r, const config_setting_t *group, enum 
 
 		at.name = s->name;
 		at.line = s->line;
-		if (strncmp(s->name, CW_TEXT_DUPLICATE_PREFIX, strlen(CW_TEXT_DUPLICATE_PREFIX)) == 0)
+		if (strncmp(s->name, CW_TEXT_DUPLICATE_PREFIX, strlen(CW_TEXT_DUPLICATE_PREFIX)) ==
+		    0)
 			continue; /* said already */
 		index = cw_setting_find(s->name, level);
 		if (index < 0) {
@@ -255,10 +259,12 @@ static void set_defaults(enum cw_home home, void *p)
 	}
 }
 
-void cw_conf_derive_name(const char *site_name, size_t k, char ret_name[static CW_TUNNEL_NAME_MAX + 1])
+void cw_conf_derive_name(const char *site_name, size_t k,
+			 char ret_name[static CW_TUNNEL_NAME_MAX + 1])
 {
 	/* CW_CONF_TUNNELS_MAX has four digits: it always fits. */
-	snprintf(ret_name, CW_TUNNEL_NAME_MAX + 1, "%.48s-%u", site_name, (unsigned)(k + 1) % 10000);
+	snprintf(ret_name, CW_TUNNEL_NAME_MAX + 1, "%.48s-%u", site_name,
+		 (unsigned)(k + 1) % 10000);
 }
 
 void cw_conf_derive_ifname(const char *tunnel_name, char ret_ifname[static CW_IFNAME_SIZE])
@@ -279,9 +285,11 @@ static void scale(struct cw_lifetime_conf *l, const struct cw_lifetime_conf *pro
 		  bool margin_set, bool jitter_set)
 {
 	if (!margin_set)
-		l->rekey_margin_s = cw_profile_scale(profile->rekey_margin_s, profile->time_s, l->time_s);
+		l->rekey_margin_s =
+			cw_profile_scale(profile->rekey_margin_s, profile->time_s, l->time_s);
 	if (!jitter_set)
-		l->rekey_jitter_s = cw_profile_scale(profile->rekey_jitter_s, profile->time_s, l->time_s);
+		l->rekey_jitter_s =
+			cw_profile_scale(profile->rekey_jitter_s, profile->time_s, l->time_s);
 }
 
 static bool was_set(const unsigned *set, const char *name, enum cw_level level)
@@ -343,15 +351,17 @@ static void read_tunnels(struct cw_reader *r, size_t i, const config_setting_t *
 {
 	struct cw_site_conf *site = &r->conf->sites[i];
 	struct cw_site_source *source = &r->sites[i];
-	struct cw_subject subject = { .site = (int)i, .tunnel = -1, .line = source->line, .name = "",
-				      .element = -1 };
+	struct cw_subject subject = {
+		.site = (int)i, .tunnel = -1, .line = source->line, .name = "", .element = -1
+	};
 	const config_setting_t *list = groups(r, group, "tunnels", &subject);
 	size_t n = list ? (size_t)config_setting_length(list) : 0;
 
 	if (n == 0) {
 		if (list || !member(group, "tunnels"))
 			error(r, &subject, "has no tunnel",
-			      "write tunnels = ( { remote = \"203.0.113.11\"; } ) with the peer's address");
+			      "write tunnels = ( { remote = \"203.0.113.11\"; } ) with the peer's "
+			      "address");
 		return;
 	}
 	site->tunnels = calloc(n, sizeof(*site->tunnels));
@@ -412,8 +422,8 @@ static void read_sites(struct cw_reader *r, const config_setting_t *root)
 		if (list || !member(root, "sites"))
 			error(r, &subject, "the file names no site",
 			      "write sites = ( { name = \"azure\"; profile = \"azure\"; psk-file = "
-			      "\"azure.psk\"; networks = [ \"10.20.0.0/16\" ]; tunnels = ( { remote = "
-			      "\"203.0.113.11\"; } ); } );");
+			      "\"azure.psk\"; networks = [ \"10.20.0.0/16\" ]; tunnels = ( { "
+			      "remote = \"203.0.113.11\"; } ); } );");
 		return;
 	}
 	if (n > CW_CONF_TUNNELS_MAX) {
@@ -470,7 +480,8 @@ static void read_tree(struct cw_reader *r, const config_setting_t *root)
 
 	if (config_setting_length(root) == 0) {
 		error(r, &subject, "the file is empty",
-		      "causeway.conf(5) begins with examples; one is in /etc/causeway/causeway.conf");
+		      "causeway.conf(5) begins with examples; one is in "
+		      "/etc/causeway/causeway.conf");
 		return;
 	}
 	read_group(r, root, CW_LEVEL_TOP, &homes, NULL, set, &subject);
@@ -520,7 +531,8 @@ static void free_sources(struct cw_reader *r)
 	cw_text_free(&r->text);
 }
 
-enum cw_rc cw_conf_read(const char *path, struct cw_conf **ret_conf, struct cw_conf_report *ret_report)
+enum cw_rc cw_conf_read(const char *path, struct cw_conf **ret_conf,
+			struct cw_conf_report *ret_report)
 {
 	struct cw_reader r = { .conf = calloc(1, sizeof(struct cw_conf)) };
 	const char *slash = strrchr(path, '/');

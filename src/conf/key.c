@@ -86,8 +86,9 @@ enum cw_rc cw_key_read(const char *path, struct cw_secret **ret_key, struct cw_k
 		if (fd >= 0)
 			close(fd);
 		if (err == ENOENT)
-			return fail(reterr, CW_E_NOT_FOUND, "does not exist",
-				    "a relative path begins at the folder of the configuration file");
+			return fail(
+				reterr, CW_E_NOT_FOUND, "does not exist",
+				"a relative path begins at the folder of the configuration file");
 		if (err == EACCES)
 			return fail(reterr, CW_E_DENIED, "may not be read",
 				    "chown root FILE; the folders above it count too");

@@ -32,12 +32,13 @@ struct cw_key_fault {
  */
 enum cw_rc cw_key_read(const char *path, struct cw_secret **ret_key, struct cw_key_fault *reterr);
 
-/* The same checks of the bytes alone, for a key written inline. CW_E_INVALID when it can't be one. */
+/* The same checks of the bytes alone, for a key written inline. CW_E_INVALID when it can't be one.
+ */
 enum cw_rc cw_key_check(const uint8_t *bytes, size_t len, struct cw_key_fault *reterr);
 
 /*
- * Characters outside printable ASCII as "U+2018 U+2019" (a byte that is no UTF-8: "byte 0xNN"), each
- * once, at most eight. Returns false when there are none.
+ * Characters outside printable ASCII as "U+2018 U+2019" (a byte that is no UTF-8: "byte 0xNN"),
+ * each once, at most eight. Returns false when there are none.
  */
 bool cw_key_unusual(const uint8_t *bytes, size_t len, char *ret_text, size_t size);
 

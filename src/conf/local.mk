@@ -24,8 +24,11 @@ libcw_conf_a_SOURCES = \
 	src/conf/schema.h \
 	src/conf/text.c \
 	src/conf/text.h \
+	src/conf/text_scan.c \
+	src/conf/text_scan.h \
 	src/conf/value.c \
-	src/conf/value.h
+	src/conf/value.h \
+	src/conf/value_read.c
 libcw_conf_a_CPPFLAGS = $(AM_CPPFLAGS) $(CONFIG_CFLAGS)
 
 # Golden files of the check, and the tables in the man page.

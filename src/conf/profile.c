@@ -3,30 +3,33 @@
 
 #include <string.h>
 
-/* Members that no profile has an opinion of. With dpd-delay 5 and dpd-timeout 8 a peer that died and came
- * back without a word is noticed within 13 s, and with retry-max 10 a path that comes back is tried
- * within 10 s: either way the tunnel is back within 15 s. */
+/* Members that no profile has an opinion of. With dpd-delay 5 and dpd-timeout 8 a peer that died
+ * and came back without a word is noticed within 13 s, and with retry-max 10 a path that comes back
+ * is tried within 10 s: either way the tunnel is back within 15 s. */
 #define COMMON                                                                                     \
 	.nat_traversal = CW_NAT_AUTO, .fragmentation = true, .mobike = false, .start = true,       \
 	.retry_min_s = 1, .retry_max_s = 10, .retry_auth_s = 60, .interface_mode = CW_IF_AUTO,     \
 	.replay_window = 1024, .copy_df = true, .copy_ecn = true, .metric = 100
 
+/* Lifetime, margin, jitter in seconds. */
+#define LIFE(time, margin, jitter)                                                                 \
+	{ .time_s = (time), .rekey_margin_s = (margin), .rekey_jitter_s = (jitter) }
+
 static const struct cw_profile profiles[] = {
 	{
 		.name = "azure",
-		.about = "Azure VPN gateway, route-based, with the custom IPsec policy AES256, SHA256, "
-			 "DHGroup14, PFS2048",
+		.about = "Azure VPN gateway, route-based, with the custom IPsec policy AES256, "
+			 "SHA256, DHGroup14, PFS2048",
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
 			COMMON,
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256-sha256-modp2048" }, 1 },
-			/* The second is for a rekey that the gateway starts, which may come without a
-			 * group. */
+			/* The second is for a rekey that Azure starts, perhaps without a group. */
 			.esp_proposals = { { "aes256-sha256-modp2048", "aes256-sha256" }, 2 },
 			/* Azure replaces an IKE_SA at 95 % of 28,800 s: we are there by 90 %. */
-			.ike_lifetime = { .time_s = 28800, .rekey_margin_s = 2880, .rekey_jitter_s = 1440 },
-			.child_lifetime = { .time_s = 27000, .rekey_margin_s = 2700, .rekey_jitter_s = 1350 },
+			.ike_lifetime = LIFE(28800, 2880, 1440),
+			.child_lifetime = LIFE(27000, 2700, 1350),
 			.dpd_delay_s = 5,
 			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
@@ -35,16 +38,17 @@ static const struct cw_profile profiles[] = {
 	},
 	{
 		.name = "azure-default",
-		.about = "Azure VPN gateway, route-based, without a custom policy: group 2 and no PFS is "
-			 "all that it offers",
+		.about = "Azure VPN gateway, route-based, without a custom policy: group 2 and no "
+			 "PFS is all that it offers",
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
 			COMMON,
 			.ike_version = CW_IKE_V2,
-			.ike_proposals = { { "aes256-sha256-modp1024", "aes256-sha1-modp1024" }, 2 },
+			.ike_proposals = { { "aes256-sha256-modp1024",
+					     "aes256-sha1-modp1024" }, 2 },
 			.esp_proposals = { { "aes256gcm16", "aes256-sha256", "aes256-sha1" }, 3 },
-			.ike_lifetime = { .time_s = 28800, .rekey_margin_s = 2880, .rekey_jitter_s = 1440 },
-			.child_lifetime = { .time_s = 27000, .rekey_margin_s = 2700, .rekey_jitter_s = 1350 },
+			.ike_lifetime = LIFE(28800, 2880, 1440),
+			.child_lifetime = LIFE(27000, 2700, 1350),
 			.dpd_delay_s = 5,
 			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
@@ -53,16 +57,17 @@ static const struct cw_profile profiles[] = {
 	},
 	{
 		.name = "azure-policy",
-		.about = "Azure VPN gateway, policy-based (Basic): IKEv1, a pair of selectors for each "
-			 "pair of networks",
+		.about = "Azure VPN gateway, policy-based (Basic): IKEv1, a pair of selectors for "
+			 "each pair of networks",
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
 			COMMON,
 			.ike_version = CW_IKE_V1,
-			.ike_proposals = { { "aes256-sha256-modp1024", "aes256-sha1-modp1024" }, 2 },
+			.ike_proposals = { { "aes256-sha256-modp1024",
+					     "aes256-sha1-modp1024" }, 2 },
 			.esp_proposals = { { "aes256-sha256", "aes256-sha1" }, 2 },
-			.ike_lifetime = { .time_s = 28800, .rekey_margin_s = 2880, .rekey_jitter_s = 1440 },
-			.child_lifetime = { .time_s = 3600, .rekey_margin_s = 540, .rekey_jitter_s = 180 },
+			.ike_lifetime = LIFE(28800, 2880, 1440),
+			.child_lifetime = LIFE(3600, 540, 180),
 			.dpd_delay_s = 5,
 			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_NETWORKS,
@@ -77,12 +82,13 @@ static const struct cw_profile profiles[] = {
 			COMMON,
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256gcm16-prfsha384-ecp384", "aes256-sha384-ecp384",
-					     "aes256-sha256-modp2048", "aes128-sha256-modp2048" }, 4 },
+					     "aes256-sha256-modp2048",
+					     "aes128-sha256-modp2048" }, 4 },
 			.esp_proposals = { { "aes256gcm16-ecp384", "aes256-sha256-modp2048",
 					     "aes128-sha256-modp2048" }, 3 },
-			/* AWS rekeys 540 to 1,080 s before the end. We are earlier, at another moment. */
-			.ike_lifetime = { .time_s = 28800, .rekey_margin_s = 1800, .rekey_jitter_s = 900 },
-			.child_lifetime = { .time_s = 3600, .rekey_margin_s = 1200, .rekey_jitter_s = 300 },
+			/* AWS rekeys 540 to 1,080 s before the end. We are earlier. */
+			.ike_lifetime = LIFE(28800, 1800, 900),
+			.child_lifetime = LIFE(3600, 1200, 300),
 			.dpd_delay_s = 5,
 			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
@@ -97,8 +103,8 @@ static const struct cw_profile profiles[] = {
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256gcm16-prfsha384-ecp384" }, 1 },
 			.esp_proposals = { { "aes256gcm16-ecp384" }, 1 },
-			.ike_lifetime = { .time_s = 28800, .rekey_margin_s = 2880, .rekey_jitter_s = 1440 },
-			.child_lifetime = { .time_s = 14400, .rekey_margin_s = 1440, .rekey_jitter_s = 720 },
+			.ike_lifetime = LIFE(28800, 2880, 1440),
+			.child_lifetime = LIFE(14400, 1440, 720),
 			.dpd_delay_s = 5,
 			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
@@ -113,11 +119,13 @@ static const struct cw_profile profiles[] = {
 			COMMON,
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256gcm16-prfsha384-ecp384", "aes256-sha384-ecp384",
-					     "aes256-sha256-modp2048", "aes128-sha256-modp2048" }, 4 },
+					     "aes256-sha256-modp2048",
+					     "aes128-sha256-modp2048" }, 4 },
 			.esp_proposals = { { "aes256gcm16-ecp384", "aes256-sha256-modp2048",
-					     "aes128-sha256-modp2048", "aes256gcm16", "aes256-sha256" }, 5 },
-			.ike_lifetime = { .time_s = 28800, .rekey_margin_s = 2880, .rekey_jitter_s = 1440 },
-			.child_lifetime = { .time_s = 3600, .rekey_margin_s = 540, .rekey_jitter_s = 180 },
+					     "aes128-sha256-modp2048", "aes256gcm16",
+					     "aes256-sha256" }, 5 },
+			.ike_lifetime = LIFE(28800, 2880, 1440),
+			.child_lifetime = LIFE(3600, 540, 180),
 			.dpd_delay_s = 5,
 			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,

@@ -185,7 +185,8 @@ static enum cw_rc split(const char *text, enum cw_proposal_use use, const struct
 		} else if (!alg) {
 			return unknown_word(fault, word, len);
 		} else if (alg->refused) {
-			return fail(fault, word, len, alg->refused, "use aes256gcm16 or aes256-sha256");
+			return fail(fault, word, len, alg->refused,
+				    "use aes256gcm16 or aes256-sha256");
 		} else {
 			for (size_t i = 0; i < n; i++) {
 				if (v[i] == alg)
@@ -241,7 +242,8 @@ static enum cw_rc check_whole(const struct cw_alg **v, size_t n, enum cw_proposa
 			return fail(fault, "", 0, "names a PRF, which ESP does not have",
 				    "leave the word that begins with prf out");
 		if (n_aead && n_integ)
-			return fail(fault, "", 0, "names an integrity beside one that GCM brings along",
+			return fail(fault, "", 0,
+				    "names an integrity beside one that GCM brings along",
 				    "leave the word that begins with sha out");
 		return CW_OK;
 	}
@@ -257,7 +259,8 @@ static enum cw_rc check_whole(const struct cw_alg **v, size_t n, enum cw_proposa
 	return CW_OK;
 }
 
-/* "aes256gcm16-sha384-ecp384" in IKE: the hash can only be meant as the PRF, as in Azure's portal. */
+/* "aes256gcm16-sha384-ecp384" in IKE: the hash can only be meant as the PRF, as in Azure's portal.
+ */
 static const struct cw_alg *as_prf(const struct cw_alg *integrity)
 {
 	char name[32];

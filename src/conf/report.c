@@ -105,7 +105,8 @@ static void mark_site(struct cw_reporter *rep, struct cw_conf *conf,
 	const struct cw_conf_issue *i = &e->issue;
 	struct cw_site_conf *site;
 
-	if (!conf || i->severity != CW_CONF_ERROR || e->site < 0 || (size_t)e->site >= conf->n_sites)
+	if (!conf || i->severity != CW_CONF_ERROR || e->site < 0 ||
+	    (size_t)e->site >= conf->n_sites)
 		return;
 	site = &conf->sites[e->site];
 	if (site->bad)
@@ -196,8 +197,10 @@ const char *cw_nearest(const char *text, const char *const *candidates, size_t n
 	for (size_t i = 0; i < n; i++) {
 		if (!candidates[i] || strlen(candidates[i]) > NEAREST_MAX)
 			continue;
-		/* "lifetme" is meant for "ike-lifetime": what follows a dash counts too, a little less. */
-		for (const char *c = candidates[i]; c; c = strchr(c, '-') ? strchr(c, '-') + 1 : NULL) {
+		/* "lifetme" is meant for "ike-lifetime": what follows a dash counts too, a little
+		 * less. */
+		for (const char *c = candidates[i]; c;
+		     c = strchr(c, '-') ? strchr(c, '-') + 1 : NULL) {
 			unsigned d = distance(text, c) + (c != candidates[i]);
 
 			if (d < best || (d == best && !found)) {

@@ -51,7 +51,8 @@ void cw_reporter_add(struct cw_reporter *rep, enum cw_conf_severity severity,
 enum cw_rc cw_reporter_finish(struct cw_reporter *rep, struct cw_conf *conf,
 			      struct cw_conf_report *ret_report);
 
-/* The candidate that text is most likely a slip of, or NULL. n candidates; NULLs are passed over. */
+/* The candidate that text is most likely a slip of, or NULL. n candidates; NULLs are passed over.
+ */
 const char *cw_nearest(const char *text, const char *const *candidates, size_t n);
 
 #endif

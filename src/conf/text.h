@@ -8,8 +8,8 @@
  * size, depth and length of everything, and finds with their right lines: bytes that are no text,
  * brackets and strings that are not closed, values without quotes, numbers that are too big and
  * duplicates. On the way it puts the included files in their place, gives integers the suffix L
- * that makes libconfig read 64 bits, and takes away a comma before a closing bracket, which libconfig
- * 1.5 refuses.
+ * that makes libconfig read 64 bits, and takes away a comma before a closing bracket, which
+ * libconfig 1.5 refuses.
  *
  * The text may hold keys: it is wiped when freed, and no finding quotes it.
  */

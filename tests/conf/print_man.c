@@ -74,8 +74,8 @@ static void proposals(const char *name, const struct cw_proposals *list)
 
 static void lifetime(const char *name, const struct cw_lifetime_conf *l)
 {
-	printf(".It Ic %s\n%" PRIu32 " s, rekeyed %" PRIu32 " to %" PRIu32 " s before\n", name, l->time_s,
-	       l->rekey_margin_s, l->rekey_margin_s + l->rekey_jitter_s);
+	printf(".It Ic %s\n%" PRIu32 " s, rekeyed %" PRIu32 " to %" PRIu32 " s before\n", name,
+	       l->time_s, l->rekey_margin_s, l->rekey_margin_s + l->rekey_jitter_s);
 }
 
 static void profiles(void)
@@ -86,7 +86,8 @@ static void profiles(void)
 	for (size_t i = 0; (p = cw_profile_at(i)) != NULL; i++) {
 		const struct cw_tunnel_conf *v = &p->values;
 
-		printf(".It Cm %s\n%s.\n.Bl -tag -width child-lifetime -compact\n", p->name, p->about);
+		printf(".It Cm %s\n%s.\n.Bl -tag -width child-lifetime -compact\n", p->name,
+		       p->about);
 		printf(".It Ic ike-version\n%d\n", (int)v->ike_version);
 		proposals("ike-proposals", &v->ike_proposals);
 		proposals("esp-proposals", &v->esp_proposals);
@@ -111,7 +112,8 @@ static void common(void)
 	printf(".It Ic mobike\n%s\n", v->mobike ? "true" : "false");
 	printf(".It Ic start\n%s\n", v->start ? "true" : "false");
 	printf(".It Ic retry-min\n%" PRIu32 " s\n.It Ic retry-max\n%" PRIu32
-	       " s\n.It Ic retry-auth\n%" PRIu32 " s\n", v->retry_min_s, v->retry_max_s, v->retry_auth_s);
+	       " s\n.It Ic retry-auth\n%" PRIu32 " s\n",
+	       v->retry_min_s, v->retry_max_s, v->retry_auth_s);
 	printf(".It Ic replay-window\n%" PRIu32 " packets\n", v->replay_window);
 	printf(".It Ic copy-df\n%s\n.It Ic copy-ecn\n%s\n", v->copy_df ? "true" : "false",
 	       v->copy_ecn ? "true" : "false");

@@ -71,12 +71,16 @@ static void a_tunnel_is_complete(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(read_text(GATEWAY
-		"sites = ( { name = \"azure-weu\"; profile = \"azure\"; psk-file = \"k.psk\"; asn = 65515L;\n"
-		"  networks = [ \"10.20.0.0/16\" ]; mtu = 1380;\n"
-		"  tunnels = ( { remote = \"203.0.113.11\"; },\n"
-		"              { remote = \"gw.example.net\"; mtu = 1300; psk = \"own\";\n"
-		"                child-lifetime-bytes = 104857600000; } ); } );\n"), CW_OK);
+	assert_int_equal(
+		read_text(
+			GATEWAY
+			"sites = ( { name = \"azure-weu\"; profile = \"azure\"; psk-file = "
+			"\"k.psk\"; asn = 65515L;\n"
+			"  networks = [ \"10.20.0.0/16\" ]; mtu = 1380;\n"
+			"  tunnels = ( { remote = \"203.0.113.11\"; },\n"
+			"              { remote = \"gw.example.net\"; mtu = 1300; psk = \"own\";\n"
+			"                child-lifetime-bytes = 104857600000; } ); } );\n"),
+		CW_OK);
 	assert_int_equal(report.n, 0);
 	assert_int_equal(conf->gateway.asn, 4200000000u);
 	assert_string_equal(conf->gateway.control_socket, "/run/causeway/control");
@@ -137,8 +141,9 @@ static void one_bad_site(void **state)
 static void an_error_of_the_gateway_is_fatal(void **state)
 {
 	(void)state;
-	assert_int_equal(read_text("gateway = { networks = [ \"x\" ]; };\nsites = ( { name = \"a\"; } );\n"),
-			 CW_E_INVALID);
+	assert_int_equal(
+		read_text("gateway = { networks = [ \"x\" ]; };\nsites = ( { name = \"a\"; } );\n"),
+		CW_E_INVALID);
 	assert_null(conf);
 	assert_true(report.fatal);
 	assert_true(report.v[0].fatal);
@@ -178,10 +183,13 @@ static void rekey_before_the_end(void **state)
 		const struct cw_lifetime_conf *l;
 		char text[512];
 
-		snprintf(text, sizeof(text), GATEWAY
-			 "sites = ( { name = \"a\"; profile = \"%s\"; psk = \"Abcdefg.1\"; networks = "
+		snprintf(text, sizeof(text),
+			 GATEWAY
+			 "sites = ( { name = \"a\"; profile = \"%s\"; psk = \"Abcdefg.1\"; "
+			 "networks = "
 			 "[ \"10.20.0.0/16\" ]; child-lifetime = %u; tunnels = ( { remote = "
-			 "\"203.0.113.11\"; } ); } );\n", v[i].profile, v[i].life_s);
+			 "\"203.0.113.11\"; } ); } );\n",
+			 v[i].profile, v[i].life_s);
 		assert_int_equal(read_text(text), CW_OK);
 		l = &conf->sites[0].tunnels[0].child_lifetime;
 		assert_int_equal(l->time_s, v[i].life_s);
@@ -190,13 +198,15 @@ static void rekey_before_the_end(void **state)
 		done();
 	}
 	for (size_t i = 0; (p = cw_profile_at(i)) != NULL; i++) {
-		const struct cw_lifetime_conf *l[] = { &p->values.ike_lifetime, &p->values.child_lifetime };
+		const struct cw_lifetime_conf *l[] = { &p->values.ike_lifetime,
+						       &p->values.child_lifetime };
 
 		for (size_t k = 0; k < 2; k++) {
 			assert_true(l[k]->rekey_margin_s > l[k]->rekey_jitter_s);
 			assert_true(l[k]->rekey_margin_s + l[k]->rekey_jitter_s < l[k]->time_s);
 		}
-		/* Azure replaces an IKE_SA at 95 % of 28,800 s, AWS starts 1,080 s before the end. */
+		/* Azure replaces an IKE_SA at 95 % of 28,800 s, AWS starts 1,080 s before the end.
+		 */
 		if (p->cloud == CW_CLOUD_AZURE)
 			assert_true(l[0]->time_s - l[0]->rekey_margin_s < 28800 * 95 / 100);
 		if (p->cloud == CW_CLOUD_AWS)
@@ -211,8 +221,11 @@ static void interface_names(void **state)
 
 	(void)state;
 	assert_int_equal(read_text(GATEWAY "sites = (\n"
-		"{ name = \"site-with-a-long-name-1\"; psk = \"k\"; networks = [ \"10.20.0.0/16\" ];\n"
-		"  tunnels = ( { remote = \"203.0.113.11\"; }, { remote = \"203.0.113.12\"; } ); } );\n"), CW_OK);
+					   "{ name = \"site-with-a-long-name-1\"; psk = \"k\"; "
+					   "networks = [ \"10.20.0.0/16\" ];\n"
+					   "  tunnels = ( { remote = \"203.0.113.11\"; }, { remote "
+					   "= \"203.0.113.12\"; } ); } );\n"),
+			 CW_OK);
 	t = conf->sites[0].tunnels;
 	assert_int_equal(strlen(t[0].ifname), CW_IFNAME_SIZE - 1);
 	assert_int_equal(strncmp(t[0].ifname, "cw-site-wi-", 11), 0);
@@ -239,14 +252,21 @@ static void issue_text(void **state)
 
 static void nearest(void **state)
 {
-	static const char *const names[] = { "name", "networks", "psk", "psk-file", "ike-lifetime", NULL,
-					     "dpd-delay", "remote" };
+	static const char *const names[] = { "name",	     "networks", "psk",	      "psk-file",
+					     "ike-lifetime", NULL,	 "dpd-delay", "remote" };
 	static const struct {
 		const char *in, *out;
 	} v[] = {
-		{ "nmae", "name" }, { "network", "networks" }, { "pks", "psk" }, { "psk_file", "psk-file" },
-		{ "lifetme", "ike-lifetime" }, { "DPD-DELAY", "dpd-delay" }, { "remot", "remote" },
-		{ "zzz", NULL }, { "", NULL }, { "x", NULL },
+		{ "nmae", "name" },
+		{ "network", "networks" },
+		{ "pks", "psk" },
+		{ "psk_file", "psk-file" },
+		{ "lifetme", "ike-lifetime" },
+		{ "DPD-DELAY", "dpd-delay" },
+		{ "remot", "remote" },
+		{ "zzz", NULL },
+		{ "", NULL },
+		{ "x", NULL },
 		{ "a-name-that-is-far-longer-than-any-setting-could-be", NULL },
 	};
 

@@ -74,11 +74,21 @@ static void escapes(void **state)
 	static const struct {
 		const char *in, *out;
 	} v[] = {
-		{ "a\nerror: forged", "a\\x0aerror: forged" }, { "\x1b[31mred", "\\x1b[31mred" },
-		{ "\r\t\x7f", "\\x0d\\x09\\x7f" },	       { "gr\xc3\xbc\xc3\x9f" "e", "gr\xc3\xbc\xc3\x9f" "e" },
-		{ "\xc2\x9b" "1m", "\\xc2\\x9b1m" },	       { "\xff\xfe", "\\xff\\xfe" },
-		{ "\xc3", "\\xc3" },			       { "\xed\xa0\x80", "\\xed\\xa0\\x80" },
-		{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf" },	       { "%n%s", "%n%s" },
+		{ "a\nerror: forged", "a\\x0aerror: forged" },
+		{ "\x1b[31mred", "\\x1b[31mred" },
+		{ "\r\t\x7f", "\\x0d\\x09\\x7f" },
+		{ "gr\xc3\xbc\xc3\x9f"
+		  "e",
+		  "gr\xc3\xbc\xc3\x9f"
+		  "e" },
+		{ "\xc2\x9b"
+		  "1m",
+		  "\\xc2\\x9b1m" },
+		{ "\xff\xfe", "\\xff\\xfe" },
+		{ "\xc3", "\\xc3" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+		{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf" },
+		{ "%n%s", "%n%s" },
 	};
 
 	(void)state;

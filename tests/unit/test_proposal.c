@@ -85,11 +85,15 @@ static void refused(void **state)
 		{ ESP, "aes256-sha256-esn", "esn", "not set here", "setting esn" },
 		{ ESP, "aes256-aes256-sha256", "aes256", "twice", "" },
 		{ ESP, "aes256-sha256-dh14-modp2048", "modp2048", "twice", "" },
-		{ ESP, "aes128-aes192-aes256-3des-sha1-sha256-sha384-sha512-md5-modp768-modp1024-"
-		       "modp1536-modp2048-modp3072-modp4096-modp6144-modp8192", "", "too many words", "" },
+		{ ESP,
+		  "aes128-aes192-aes256-3des-sha1-sha256-sha384-sha512-md5-modp768-modp1024-"
+		  "modp1536-modp2048-modp3072-modp4096-modp6144-modp8192",
+		  "", "too many words", "" },
 		{ ESP, "aes256 sha256", "aes256 sha256", "no algorithm", "" },
-		{ ESP, "a-very-long-word-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "a",
-		  "no algorithm", "" },
+		{ ESP,
+		  "a-very-long-word-"
+		  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "a", "no algorithm", "" },
 	};
 
 	(void)state;
@@ -97,7 +101,8 @@ static void refused(void **state)
 		char text[CW_PROPOSAL_TEXT_MAX] = "untouched";
 		struct cw_proposal_fault fault = { 0 };
 
-		assert_int_equal(cw_proposal_normalise(v[i].in, v[i].use, text, &fault), CW_E_INVALID);
+		assert_int_equal(cw_proposal_normalise(v[i].in, v[i].use, text, &fault),
+				 CW_E_INVALID);
 		assert_string_equal(text, "untouched");
 		assert_string_equal(fault.word, v[i].word);
 		if (!strstr(fault.reason, v[i].reason) || !strstr(fault.remedy, v[i].remedy))
@@ -138,8 +143,10 @@ static void names_are_libcharons(void **state)
 {
 	static const char keywords[] =
 		" null des 3des aes128 aes192 aes256 aes128gcm16 aes192gcm16 aes256gcm16 "
-		"chacha20poly1305 sha1 sha256 sha384 sha512 md5 prfsha1 prfsha256 prfsha384 prfsha512 prfmd5 "
-		"modp768 modp1024 modp1536 modp2048 modp3072 modp4096 modp6144 modp8192 ecp256 ecp384 ecp521 "
+		"chacha20poly1305 sha1 sha256 sha384 sha512 md5 prfsha1 prfsha256 prfsha384 "
+		"prfsha512 prfmd5 "
+		"modp768 modp1024 modp1536 modp2048 modp3072 modp4096 modp6144 modp8192 ecp256 "
+		"ecp384 ecp521 "
 		"modp1024s160 modp2048s224 modp2048s256 ecp256bp ecp384bp ecp512bp x25519 x448 ";
 	const struct cw_alg *alg;
 
@@ -159,7 +166,8 @@ static void profiles_are_normalised(void **state)
 
 	(void)state;
 	for (size_t i = 0; (p = cw_profile_at(i)) != NULL; i++) {
-		const struct cw_proposals *lists[] = { &p->values.ike_proposals, &p->values.esp_proposals };
+		const struct cw_proposals *lists[] = { &p->values.ike_proposals,
+						       &p->values.esp_proposals };
 
 		for (size_t use = 0; use < 2; use++) {
 			assert_true(lists[use]->n > 0);
@@ -167,7 +175,9 @@ static void profiles_are_normalised(void **state)
 				char text[CW_PROPOSAL_TEXT_MAX];
 				struct cw_proposal_fault fault;
 
-				assert_int_equal(cw_proposal_normalise(lists[use]->v[k], use, text, &fault), CW_OK);
+				assert_int_equal(
+					cw_proposal_normalise(lists[use]->v[k], use, text, &fault),
+					CW_OK);
 				assert_string_equal(text, lists[use]->v[k]);
 			}
 		}

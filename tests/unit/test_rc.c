@@ -28,12 +28,22 @@ static void rc_from_errno(void **state)
 		int err;
 		enum cw_rc rc;
 	} v[] = {
-		{ 0, CW_OK },		     { ENOMEM, CW_E_NO_MEMORY },   { ENOBUFS, CW_E_NO_MEMORY },
-		{ EINVAL, CW_E_INVALID },    { ENOENT, CW_E_NOT_FOUND },   { ESRCH, CW_E_NOT_FOUND },
-		{ ENODEV, CW_E_NOT_FOUND },  { EEXIST, CW_E_EXISTS },	   { EBUSY, CW_E_BUSY },
-		{ EAGAIN, CW_E_BUSY },	     { EOPNOTSUPP, CW_E_UNSUPPORTED },
-		{ EPROTONOSUPPORT, CW_E_UNSUPPORTED },			   { EPERM, CW_E_DENIED },
-		{ EACCES, CW_E_DENIED },     { ETIMEDOUT, CW_E_TIMEOUT },  { EIO, CW_E_SYSTEM },
+		{ 0, CW_OK },
+		{ ENOMEM, CW_E_NO_MEMORY },
+		{ ENOBUFS, CW_E_NO_MEMORY },
+		{ EINVAL, CW_E_INVALID },
+		{ ENOENT, CW_E_NOT_FOUND },
+		{ ESRCH, CW_E_NOT_FOUND },
+		{ ENODEV, CW_E_NOT_FOUND },
+		{ EEXIST, CW_E_EXISTS },
+		{ EBUSY, CW_E_BUSY },
+		{ EAGAIN, CW_E_BUSY },
+		{ EOPNOTSUPP, CW_E_UNSUPPORTED },
+		{ EPROTONOSUPPORT, CW_E_UNSUPPORTED },
+		{ EPERM, CW_E_DENIED },
+		{ EACCES, CW_E_DENIED },
+		{ ETIMEDOUT, CW_E_TIMEOUT },
+		{ EIO, CW_E_SYSTEM },
 		{ -EEXIST, CW_E_EXISTS },
 	};
 
