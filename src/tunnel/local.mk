@@ -11,6 +11,8 @@ libcw_tunnel_a_SOURCES = \
 	src/tunnel/tunnel.c \
 	src/tunnel/tunnel.h \
 	src/tunnel/tunnel_fsm.c \
+	src/tunnel/tunnel_hear.c \
 	src/tunnel/tunnel_priv.h \
 	src/tunnel/tunnel_sas.c \
+	src/tunnel/tunnel_say.c \
 	src/tunnel/tunnel_view.h

@@ -29,8 +29,9 @@ struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t inde
 	/* Per pair one child in use and one that is being replaced, on two IKE_SAs at most. */
 	t->max_children = 4 * (size_t)pairs + 4;
 	t->children = calloc(t->max_children, sizeof(*t->children));
-	if (!t->children) {
-		free(t);
+	t->pair = calloc(pairs ? pairs : 1, sizeof(*t->pair));
+	if (!t->children || !t->pair) {
+		cw_tunnel_free(t);
 		return NULL;
 	}
 	t->conf = conf;
@@ -40,8 +41,11 @@ struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t inde
 	t->random = seed ? seed : 1;
 	t->state = CW_TUNNEL_DOWN;
 	t->since = now;
-	t->act_due = t->child_due = t->dup_at = CW_TIME_NEVER;
-	t->logged_at = t->peer_failure_logged_at = CW_TIME_NEVER;
+	t->act_due = t->dup_at = t->child_dup_at = CW_TIME_NEVER;
+	for (uint32_t i = 0; i < pairs; i++)
+		t->pair[i].due = CW_TIME_NEVER;
+	t->rekey_said_at = t->peer_said_at = CW_TIME_NEVER;
+	cw_tunnel_say_anew(t);
 	return t;
 }
 
@@ -50,6 +54,7 @@ void cw_tunnel_free(struct cw_tunnel *tunnel)
 	if (!tunnel)
 		return;
 	free(tunnel->children);
+	free(tunnel->pair);
 	free(tunnel);
 }
 
@@ -86,8 +91,7 @@ struct cw_addr cw_tunnel_local(const struct cw_tunnel *tunnel)
 
 const struct cw_ike_sa_info *cw_tunnel_primary(const struct cw_tunnel *tunnel)
 {
-	/* pick() does not change the object; it takes it writable for its other callers. */
-	struct ike_entry *e = cw_tunnel_ike_pick((struct cw_tunnel *)tunnel);
+	const struct ike_entry *e = cw_tunnel_ike_best(tunnel);
 
 	return e ? &e->info : NULL;
 }
@@ -139,9 +143,32 @@ static int64_t ago_s(int64_t was_s, int64_t age)
 	return was_s < 0 ? -1 : was_s + age;
 }
 
+/* When a missing child is asked for next; NEVER: none is missing. */
+static struct cw_time child_due(const struct cw_tunnel *t)
+{
+	struct cw_time due = CW_TIME_NEVER;
+
+	for (uint32_t i = 0; i < t->pairs; i++)
+		due = cw_time_min(due, t->pair[i].due);
+	return due;
+}
+
+struct cw_time cw_tunnel_next_due(const struct cw_tunnel *t)
+{
+	struct cw_time due = cw_time_min(t->act_due, cw_time_min(t->dup_at, t->child_dup_at));
+
+	if (t->more)
+		return t->stepped_at;
+	for (size_t i = 0; i < t->n_ikes; i++) {
+		if (t->ikes[i].closing)
+			due = cw_time_min(due, t->ikes[i].close_at);
+	}
+	return cw_time_min(due, child_due(t));
+}
+
 static void view_sas(const struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_view *v)
 {
-	const struct ike_entry *e = cw_tunnel_ike_pick((struct cw_tunnel *)t);
+	const struct ike_entry *e = cw_tunnel_ike_best(t);
 
 	/* While nothing is established, show the attempt or the one that is closing. */
 	if (!e && t->n_ikes)
@@ -203,12 +230,12 @@ void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_
 	snprintf(v->last_error_detail, sizeof(v->last_error_detail), "%s", t->last_error_detail);
 	if (t->last_error != CW_CAUSE_NONE)
 		v->last_error_wall_s = wall_s - age_s(t->last_error_at, now);
-	v->attempt = t->state == CW_TUNNEL_UP ? 0 : t->failures + 1;
+	v->attempt = t->state == CW_TUNNEL_UP || t->want != WANT_UP ? 0 : t->failures + 1;
 	v->next_try_in_s = -1;
 	if (t->activity == ACT_WAITING && t->want == WANT_UP)
 		v->next_try_in_s = due_in_s(t->act_due, now);
-	else if (t->state == CW_TUNNEL_IKE_ONLY && !cw_time_is_never(t->child_due))
-		v->next_try_in_s = due_in_s(t->child_due, now);
+	else if (t->state == CW_TUNNEL_IKE_ONLY && !cw_time_is_never(child_due(t)))
+		v->next_try_in_s = due_in_s(child_due(t), now);
 	v->last_rekey_error = t->last_rekey_error;
 	snprintf(v->last_rekey_detail, sizeof(v->last_rekey_detail), "%s", t->last_rekey_detail);
 	view_sas(t, now, v);

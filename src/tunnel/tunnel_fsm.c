@@ -4,89 +4,45 @@
  */
 #include "tunnel/tunnel.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tunnel/backoff.h"
 #include "tunnel/tunnel_priv.h"
 
-#define WELL_UP_S 10	     /* up this long: the next loss starts counting anew */
 #define RESOLVE_DOUBT_S 30   /* a lookup that says nothing for so long has failed */
 #define ATTEMPT_DOUBT_S 10   /* an attempt that says nothing: look whether it is still there */
-#define CLOSE_PATIENCE_S 4   /* a DELETE without an answer: don't wait any longer */
 #define DUP_GRACE_V2_MS 1000 /* see tunnel.h, two IKE_SAs */
 #define DUP_GRACE_V1_MS 5000
-#define CHILD_GRACE_MS 2000  /* the children that come with the IKE_SA */
 #define CHILD_GUARD_S 12     /* an asked-for child that says nothing */
 #define CHILD_TRIES_MAX 6    /* then the IKE_SA is made anew */
-#define LISTEN_REFRESH_S 60  /* a listening tunnel looks its peer's name up again */
-#define SAME_LINE_S 600	     /* the same failure is logged again after so long */
-#define PEER_LINE_S 60	     /* failures that a peer can cause at will: one line a minute */
+#define LISTEN_REFRESH_S 60  /* a listening tunnel looks for the peer's address again */
+#define ROOM_FOR_REST 4	     /* of the list of actions, for what ends a step */
 
-static struct cw_tunnel_action *add(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind)
+void cw_tunnel_set_error(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
 {
-	if (out->n == CW_TUNNEL_ACTIONS_MAX) {
-		out->full = true;
-		return NULL;
-	}
-	out->v[out->n] = (struct cw_tunnel_action){ .kind = kind };
-	return &out->v[out->n++];
+	t->last_error = cause;
+	snprintf(t->last_error_detail, sizeof(t->last_error_detail), "%s", detail ? detail : "");
+	t->last_error_at = now;
 }
 
-__attribute__((format(printf, 4, 5))) static void say(struct cw_tunnel_actions *out,
-						      enum cw_log_level level, enum cw_log_id id,
-						      const char *fmt, ...)
-{
-	struct cw_tunnel_action *a = add(out, CW_TA_LOG);
-	va_list args;
-
-	if (!a)
-		return;
-	a->level = level;
-	a->log_id = id;
-	va_start(args, fmt);
-	vsnprintf(a->text, sizeof(a->text), fmt, args);
-	va_end(args);
-}
-
-static enum cw_log_id log_id_of(enum cw_cause cause)
-{
-	switch (cause) {
-	case CW_CAUSE_AUTH_BY_PEER:
-	case CW_CAUSE_AUTH_BY_US:
-		return CW_LOG_AUTH_FAILED;
-	case CW_CAUSE_NO_IKE_PROPOSAL:
-	case CW_CAUSE_NO_ESP_PROPOSAL:
-	case CW_CAUSE_DH_GROUP:
-		return CW_LOG_NO_PROPOSAL;
-	case CW_CAUSE_TS_UNACCEPTABLE:
-		return CW_LOG_TS_UNACCEPTABLE;
-	case CW_CAUSE_RESOLVE:
-		return CW_LOG_RESOLVE_FAILED;
-	case CW_CAUSE_NAT_FORBIDDEN:
-		return CW_LOG_NAT_FOUND;
-	case CW_CAUSE_KERNEL:
-		return CW_LOG_KERNEL_REFUSED;
-	default:
-		return CW_LOG_TUNNEL_RETRY;
-	}
-}
-
-static void set_why(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
+void cw_tunnel_set_why(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
 {
 	t->why = cause;
+	t->why_is_child = false;
 	snprintf(t->detail, sizeof(t->detail), "%s", detail ? detail : "");
-	if (cause == CW_CAUSE_NONE || cause == CW_CAUSE_OPERATOR || cause == CW_CAUSE_STOPPING)
-		return;
-	t->last_error = cause;
-	snprintf(t->last_error_detail, sizeof(t->last_error_detail), "%s", t->detail);
-	t->last_error_at = now;
+	if (cause != CW_CAUSE_NONE && cause != CW_CAUSE_OPERATOR && cause != CW_CAUSE_STOPPING)
+		cw_tunnel_set_error(t, cause, detail, now);
+}
+
+static bool well_up(const struct cw_tunnel *t, struct cw_time now)
+{
+	return t->state == CW_TUNNEL_UP && cw_time_diff_us(now, t->since) > CW_TUNNEL_WELL_UP_US;
 }
 
 /* ---- trying ---- */
 
-static void act(struct cw_tunnel *t, enum activity activity, struct cw_time now, struct cw_time due)
+void cw_tunnel_act(struct cw_tunnel *t, enum activity activity, struct cw_time now, struct cw_time due)
 {
 	t->activity = activity;
 	t->act_at = now;
@@ -95,9 +51,11 @@ static void act(struct cw_tunnel *t, enum activity activity, struct cw_time now,
 
 static void begin(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
-	act(t, ACT_RESOLVING, now, cw_time_add_s(now, RESOLVE_DOUBT_S));
-	t->missing = 0;
-	add(out, CW_TA_RESOLVE);
+	if (!cw_tunnel_add(out, CW_TA_RESOLVE))
+		return;
+	if (t->why == CW_CAUSE_OPERATOR)
+		cw_tunnel_set_why(t, CW_CAUSE_NONE, NULL, now);
+	cw_tunnel_act(t, ACT_RESOLVING, now, cw_time_add_s(now, RESOLVE_DOUBT_S));
 }
 
 static bool is_auth(enum cw_cause cause)
@@ -105,62 +63,36 @@ static bool is_auth(enum cw_cause cause)
 	return cause == CW_CAUSE_AUTH_BY_PEER || cause == CW_CAUSE_AUTH_BY_US;
 }
 
-static void pause_after(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now,
-			struct cw_tunnel_actions *out)
+void cw_tunnel_pause(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
 {
 	const struct cw_tunnel_conf *c = t->conf;
 	uint32_t random = cw_backoff_random(&t->random), pause_ms;
-	bool same;
 
 	t->failures++;
 	pause_ms = is_auth(cause) ? cw_backoff_ms(c->retry_auth_s, c->retry_auth_s, 1, random) :
 				    cw_backoff_ms(c->retry_min_s, c->retry_max_s, t->failures, random);
-	set_why(t, cause, detail, now);
-	act(t, ACT_WAITING, now, cw_time_add_ms(now, pause_ms));
+	cw_tunnel_set_why(t, cause, detail, now);
+	cw_tunnel_act(t, ACT_WAITING, now, cw_time_add_ms(now, pause_ms));
+}
 
-	/* The first of its kind is news, the hundredth is not. */
-	same = cause == t->logged_cause && !cw_time_is_never(t->logged_at) &&
-	       cw_time_diff_us(now, t->logged_at) < SAME_LINE_S * 1000000LL;
-	if (!same) {
-		t->logged_cause = cause;
-		t->logged_at = now;
-	}
-	say(out, same ? CW_LOG_INFO : CW_LOG_WARNING, log_id_of(cause), "try %u failed: %s%s%s%s; next in %u.%u s%s%s%s",
-	    t->failures, cw_cause_text(cause), t->detail[0] ? " (" : "", t->detail, t->detail[0] ? ")" : "",
-	    pause_ms / 1000, pause_ms % 1000 / 100, same || !cw_cause_remedy(cause)[0] ? "" : "; ",
-	    same ? "" : cw_cause_remedy(cause), "");
+static void try_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now,
+		       struct cw_tunnel_actions *out)
+{
+	cw_tunnel_pause(t, cause, detail, now);
+	cw_tunnel_say_try_failed(t, now, out);
+}
+
+void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now,
+			   struct cw_tunnel_actions *out)
+{
+	bool wanted = t->activity == ACT_CONNECTING && t->want == WANT_UP && !cw_tunnel_ike_live(t);
+
+	cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
+	if (wanted)
+		try_failed(t, cause, detail, now, out);
 }
 
 /* ---- the gate ---- */
-
-/* States in which nothing is up and we are on our way; moving among them is no news. */
-static bool is_trying(enum cw_tunnel_state s)
-{
-	return s == CW_TUNNEL_RESOLVING || s == CW_TUNNEL_CONNECTING || s == CW_TUNNEL_WAITING;
-}
-
-static void log_move(const struct cw_tunnel *t, enum cw_tunnel_state from, struct cw_time now,
-		     struct cw_tunnel_actions *out)
-{
-	const struct cw_ike_sa_info *ike = cw_tunnel_primary(t);
-	char peer[CW_ADDR_TEXT_MAX];
-
-	if (t->state == CW_TUNNEL_UP && ike) {
-		say(out, CW_LOG_NOTICE, CW_LOG_TUNNEL_UP, "up: IKEv%u with %s%s, %s; %s", ike->version,
-		    cw_addr_print(&ike->remote, peer, sizeof(peer)),
-		    ike->encap ? " (UDP encapsulated)" : "", ike->proposal,
-		    ike->initiator ? "we started it" : "the peer started it");
-	} else if (from == CW_TUNNEL_UP || (from == CW_TUNNEL_IKE_ONLY && t->state != CW_TUNNEL_UP)) {
-		int64_t lasted_s = cw_time_diff_us(now, t->since) / 1000000;
-
-		say(out, t->why == CW_CAUSE_OPERATOR || t->why == CW_CAUSE_STOPPING ? CW_LOG_NOTICE : CW_LOG_WARNING,
-		    CW_LOG_TUNNEL_DOWN, "%s after %lld s %s: %s%s%s%s%s",
-		    t->state == CW_TUNNEL_IKE_ONLY ? "no CHILD_SA" : "down", (long long)lasted_s,
-		    cw_tunnel_state_name(from), cw_cause_text(t->why), t->detail[0] ? " (" : "",
-		    t->detail, t->detail[0] ? ")" : "",
-		    is_trying(t->state) || t->state == CW_TUNNEL_IKE_ONLY ? "; it is tried again" : "");
-	}
-}
 
 static void enter(struct cw_tunnel *t, enum cw_tunnel_state to, enum cw_cause cause, struct cw_time now,
 		  struct cw_tunnel_actions *out)
@@ -171,168 +103,230 @@ static void enter(struct cw_tunnel *t, enum cw_tunnel_state to, enum cw_cause ca
 	if (to == from)
 		return;
 	t->state = to;
-	if (is_trying(from) && is_trying(to))
+	if (cw_tunnel_is_trying(from) && cw_tunnel_is_trying(to))
 		return;
-	log_move(t, from, now, out);
+	cw_tunnel_say_move(t, from, now, out);
 	t->since = now;
+	if (to == CW_TUNNEL_UP)
+		t->up_since = now;
 	t->history[t->n_steps++ % CW_VIEW_HISTORY_MAX] =
 		(struct step){ .at = now, .from = from, .to = to, .cause = cause };
 }
 
+static enum cw_tunnel_state state_of_absent(const struct cw_tunnel *t)
+{
+	if (t->want == WANT_UP && t->activity == ACT_RESOLVING)
+		return t->conf->remote_addr.family == CW_FAMILY_NONE ? CW_TUNNEL_RESOLVING :
+								       CW_TUNNEL_CONNECTING;
+	if (t->want == WANT_UP && t->activity == ACT_CONNECTING)
+		return CW_TUNNEL_CONNECTING;
+	if (t->want == WANT_UP && t->activity == ACT_WAITING)
+		return CW_TUNNEL_WAITING;
+	if (t->activity == ACT_ABANDONING || cw_tunnel_ike_closing(t))
+		return CW_TUNNEL_CLOSING;
+	return t->want == WANT_UP ? CW_TUNNEL_CONNECTING : CW_TUNNEL_DOWN;
+}
+
 static void derive(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
-	uint32_t carrying = cw_tunnel_pairs_carrying(t);
-	const struct cw_ike_sa_info *ike = cw_tunnel_primary(t);
+	uint32_t carrying = cw_tunnel_pairs_refresh(t);
 
 	if (t->want == WANT_DOWN) {
-		enter(t, t->n_ikes ? CW_TUNNEL_CLOSING : CW_TUNNEL_DOWN,
+		enter(t, t->n_ikes || t->activity == ACT_ABANDONING ? CW_TUNNEL_CLOSING : CW_TUNNEL_DOWN,
 		      t->stopping ? CW_CAUSE_STOPPING : CW_CAUSE_OPERATOR, now, out);
-	} else if (ike && carrying == t->pairs) {
+	} else if (cw_tunnel_ike_live(t) && carrying == t->pairs) {
 		if (t->state != CW_TUNNEL_UP)
 			t->times_up++;
-		t->why = CW_CAUSE_NONE;
-		t->detail[0] = '\0';
-		t->logged_cause = CW_CAUSE_NONE;
+		cw_tunnel_set_why(t, CW_CAUSE_NONE, NULL, now);
 		enter(t, CW_TUNNEL_UP, CW_CAUSE_NONE, now, out);
-	} else if (ike) {
+	} else if (cw_tunnel_ike_live(t)) {
 		enter(t, CW_TUNNEL_IKE_ONLY, t->why, now, out);
-	} else if (t->restarting) {
-		enter(t, CW_TUNNEL_CLOSING, CW_CAUSE_OPERATOR, now, out);
-	} else if (t->activity == ACT_RESOLVING && t->conf->remote_addr.family == CW_FAMILY_NONE) {
-		enter(t, CW_TUNNEL_RESOLVING, t->why, now, out);
-	} else if (t->activity == ACT_RESOLVING || t->activity == ACT_CONNECTING) {
-		enter(t, t->want == WANT_UP ? CW_TUNNEL_CONNECTING : CW_TUNNEL_DOWN, t->why, now, out);
-	} else if (t->activity == ACT_WAITING && t->want == WANT_UP) {
-		enter(t, CW_TUNNEL_WAITING, t->why, now, out);
 	} else {
-		enter(t, CW_TUNNEL_DOWN, t->why, now, out);
+		enter(t, state_of_absent(t), t->why, now, out);
 	}
 
-	if (carrying != t->carrying_pairs) {
+	if (carrying != t->carrying_pairs && cw_tunnel_add(out, CW_TA_CARRYING))
 		t->carrying_pairs = carrying;
-		t->carrying = carrying > 0;
-		add(out, CW_TA_CARRYING);
-	}
 }
 
 /* ---- comparing ---- */
 
-static void close_ike(struct cw_tunnel *t, struct ike_entry *e, bool force, struct cw_time now,
-		      struct cw_tunnel_actions *out)
+void cw_tunnel_order(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind, uint32_t id)
 {
-	struct cw_tunnel_action *a = add(out, CW_TA_TERMINATE_IKE);
+	struct cw_tunnel_action *a = cw_tunnel_add(out, kind);
 
-	(void)t;
+	if (a)
+		a->id = id;
+}
+
+bool cw_tunnel_has_room(const struct cw_tunnel_actions *out)
+{
+	return out->n + ROOM_FOR_REST < CW_TUNNEL_ACTIONS_MAX;
+}
+
+void cw_tunnel_close_ike(struct ike_entry *e, bool force, struct cw_time now, struct cw_tunnel_actions *out)
+{
+	struct cw_tunnel_action *a = cw_tunnel_add(out, CW_TA_TERMINATE_IKE);
+
 	if (!a)
 		return;
 	a->id = e->info.ike_id;
 	a->force = force;
 	e->closing = true;
-	e->close_at = cw_time_add_s(now, CLOSE_PATIENCE_S);
+	e->close_at = cw_time_add_s(now, CW_TUNNEL_CLOSE_PATIENCE_S);
 }
 
 /* Ends what we asked to end and what did not listen. */
 static void press_closing(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
+	bool pressed = false;
+
 	for (size_t i = 0; i < t->n_ikes; i++) {
-		if (t->ikes[i].closing && cw_time_reached(t->ikes[i].close_at, now))
-			close_ike(t, &t->ikes[i], true, now, out);
+		if (!t->ikes[i].closing || !cw_time_reached(t->ikes[i].close_at, now))
+			continue;
+		cw_tunnel_close_ike(&t->ikes[i], true, now, out);
+		pressed = true;
 	}
+	/* It may be gone and the report lost. */
+	if (pressed)
+		cw_tunnel_add(out, CW_TA_POLL);
 }
 
+/* Without an IKE_SA there is nothing to do about children. */
+static void forget_children(struct cw_tunnel *t)
+{
+	for (uint32_t i = 0; i < t->pairs; i++)
+		t->pair[i].due = CW_TIME_NEVER;
+	t->child_dup_at = CW_TIME_NEVER;
+}
+
+/* Orders the end of everything that is not ending yet. */
 static void close_all(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	for (size_t i = 0; i < t->n_ikes; i++) {
 		if (!t->ikes[i].closing)
-			close_ike(t, &t->ikes[i], false, now, out);
+			cw_tunnel_close_ike(&t->ikes[i], t->ikes[i].info.state == CW_IKE_SA_CONNECTING, now, out);
 	}
-	/* An attempt without an answer is known to the engine only; a snapshot shows it. */
-	if (t->activity == ACT_CONNECTING)
-		add(out, CW_TA_POLL);
-	act(t, ACT_IDLE, now, CW_TIME_NEVER);
-	t->child_due = CW_TIME_NEVER;
+	if (t->activity == ACT_CONNECTING) {
+		/* Only a snapshot tells its id; the first may be too early to show it. */
+		cw_tunnel_add(out, CW_TA_POLL);
+		t->activity = ACT_ABANDONING;
+		t->act_due = cw_time_add_s(now, CW_TUNNEL_ORDER_LAG_S);
+	} else if (t->activity != ACT_ABANDONING) {
+		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
+	}
+	forget_children(t);
+	t->dup_at = CW_TIME_NEVER;
 }
 
 static void settle_duplicates(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
-	struct ike_entry *keep;
-	struct cw_tunnel_action *a;
+	struct ike_entry *keep = cw_tunnel_ike_pick(t);
+	bool waiting = false;
 
 	if (cw_tunnel_ike_live(t) < 2) {
 		t->dup_at = CW_TIME_NEVER;
 		return;
 	}
 	if (cw_time_is_never(t->dup_at))
-		t->dup_at = cw_time_add_ms(now, t->conf->ike_version == CW_IKE_V1 ? DUP_GRACE_V1_MS :
-										     DUP_GRACE_V2_MS);
-	if (!cw_time_reached(t->dup_at, now))
-		return;
-	t->dup_at = CW_TIME_NEVER;
-	keep = cw_tunnel_ike_pick(t);
+		t->dup_at = cw_time_add_ms(now, keep->info.version == 1 ? DUP_GRACE_V1_MS : DUP_GRACE_V2_MS);
 	for (size_t i = 0; i < t->n_ikes; i++) {
 		struct ike_entry *e = &t->ikes[i];
+		/* What the peer says it does not have needs neither grace nor DELETE, RFC 7296 2.4. Crossing
+		 * ones were each the first when it was said. */
+		bool forgotten = keep->initial_contact && !cw_tunnel_ike_crossed(e, keep);
 
 		if (e == keep || e->closing || e->info.state != CW_IKE_SA_ESTABLISHED)
 			continue;
-		say(out, CW_LOG_INFO, CW_LOG_DUPLICATE_SA,
-		    "a second IKE_SA (%016llx_i) is closed, %016llx_i is kept",
-		    (unsigned long long)e->info.spi_i, (unsigned long long)keep->info.spi_i);
-		close_ike(t, e, false, now, out);
+		if (!forgotten && !cw_time_reached(t->dup_at, now)) {
+			waiting = true;
+			continue;
+		}
+		cw_tunnel_say_duplicate(e, keep, out);
+		cw_tunnel_close_ike(e, forgotten, now, out);
 	}
+	if (waiting)
+		return;
+	t->dup_at = CW_TIME_NEVER;
 	/* Both ends chose by the same rule; make sure that the other really has the one we kept. */
-	a = add(out, CW_TA_CHECK_ALIVE);
-	if (a)
-		a->id = keep->info.ike_id;
+	cw_tunnel_order(out, CW_TA_CHECK_ALIVE, keep->info.ike_id);
 }
 
-static void settle_children(struct cw_tunnel *t, const struct ike_entry *ike, struct cw_time now,
+/* More than one child of a pair is harmless to traffic, but each is rekeyed for ever. The decision falls
+ * in close_doubled(), on what the engine has just shown. */
+static void settle_child_duplicates(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+{
+	bool doubled = false;
+
+	for (uint32_t i = 0; i < t->pairs; i++)
+		doubled |= t->pair[i].installed > 1;
+	if (!doubled) {
+		t->child_dup_at = CW_TIME_NEVER;
+	} else if (cw_time_is_never(t->child_dup_at)) {
+		t->child_dup_at = cw_time_add_s(now, CW_TUNNEL_CHILD_DUP_S);
+	} else if (cw_time_reached(t->child_dup_at, now) && cw_tunnel_add(out, CW_TA_POLL)) {
+		t->child_dup_at = cw_time_add_s(now, CW_TUNNEL_CHILD_DUP_S);
+	}
+}
+
+/* The initiator of the IKE_SA brings the children along; the responder gives it twice the time. */
+static int64_t child_grace_ms(const struct ike_entry *ike)
+{
+	return ike->info.initiator ? CW_TUNNEL_CHILD_GRACE_MS : 2 * CW_TUNNEL_CHILD_GRACE_MS;
+}
+
+static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct cw_time now,
 			    struct cw_tunnel_actions *out)
 {
-	struct cw_tunnel_action *a;
+	bool any = cw_tunnel_pairs_refresh(t) > 0, tired = !any, due = false, lost = false;
 
-	if (cw_tunnel_pairs_carrying(t) == t->pairs) {
-		t->child_due = CW_TIME_NEVER;
-		if (cw_time_diff_us(now, t->since) > WELL_UP_S * 1000000LL && t->state == CW_TUNNEL_UP)
-			t->child_failures = 0;
-		return;
-	}
-	if (cw_time_is_never(t->child_due))
-		t->child_due = cw_time_add_ms(now, CHILD_GRACE_MS);
-	if (!cw_time_reached(t->child_due, now))
-		return;
-	if (t->child_failures >= CHILD_TRIES_MAX) {
-		t->child_failures = 0;
-		t->child_due = CW_TIME_NEVER;
-		close_ike(t, cw_tunnel_ike_find(t, ike->info.ike_id), false, now, out);
-		return;
-	}
-	for (uint32_t pair = 0; pair < t->pairs; pair++) {
-		if (cw_tunnel_pair_carries(t, pair))
+	for (uint32_t i = 0; i < t->pairs; i++) {
+		struct pair_entry *p = &t->pair[i];
+
+		if (p->kept) {
+			p->due = CW_TIME_NEVER;
+			p->tries = well_up(t, now) ? 0 : p->tries;
 			continue;
-		a = add(out, CW_TA_INITIATE);
-		if (!a)
-			break;
-		a->pair = pair;
+		}
+		if (cw_time_is_never(p->due))
+			p->due = cw_time_add_ms(now, child_grace_ms(ike));
+		due |= cw_time_reached(p->due, now);
+		tired &= p->tries >= CHILD_TRIES_MAX;
 	}
-	t->child_failures++;
-	t->child_due = cw_time_add_s(now, CHILD_GUARD_S);
+	/* Pairs that carry are never given up for one that does not. */
+	if (due && tired) {
+		cw_tunnel_close_ike(ike, false, now, out);
+		for (uint32_t i = 0; i < t->pairs; i++)
+			t->pair[i] = (struct pair_entry){ .due = CW_TIME_NEVER };
+		return;
+	}
+	for (uint32_t i = 0; due && i < t->pairs; i++) {
+		struct pair_entry *p = &t->pair[i];
+
+		if (!cw_time_reached(p->due, now))
+			continue;
+		if (!cw_tunnel_has_room(out)) {
+			out->full = true;
+			break;
+		}
+		cw_tunnel_add(out, CW_TA_INITIATE)->pair = i;
+		if (p->tries++ == 0 && t->why_is_child)
+			lost = true;
+		p->due = cw_time_add_s(now, CHILD_GUARD_S);
+	}
+	if (lost)
+		cw_tunnel_say_child_lost(t, now, out);
+	settle_child_duplicates(t, now, out);
 }
 
-/* The end of a restart, or the next try. */
 static void settle_absent(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
-	if (t->restarting) {
-		if (t->n_ikes)
-			return;
-		t->restarting = false;
-		t->failures = 0;
-	}
-	if (t->activity == ACT_IDLE && t->want == WANT_UP) {
+	/* First what is ending, so that the engine can't mistake it for the new one. */
+	if (t->activity != ACT_IDLE || cw_tunnel_ike_closing(t))
+		return;
+	/* Listening: the engine must know us, and the peer's address and ours may move. */
+	if (t->want == WANT_UP || cw_time_is_never(t->act_due))
 		begin(t, now, out);
-	} else if (t->activity == ACT_IDLE && cw_time_is_never(t->act_due)) {
-		/* Listening: the engine must know us, and the name may move. */
-		begin(t, now, out);
-	}
 }
 
 static void settle(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
@@ -343,302 +337,48 @@ static void settle(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_act
 		return;
 	press_closing(t, now, out);
 	if (t->want == WANT_DOWN) {
-		if (t->engine_set && add(out, CW_TA_ENGINE_REMOVE))
+		if (t->engine_set && cw_tunnel_add(out, CW_TA_ENGINE_REMOVE))
 			t->engine_set = false;
 		close_all(t, now, out);
 	} else {
 		settle_duplicates(t, now, out);
 		ike = cw_tunnel_ike_pick(t);
 		if (ike) {
-			if (t->activity == ACT_WAITING)
-				act(t, ACT_IDLE, now, CW_TIME_NEVER);
-			if (t->state == CW_TUNNEL_UP && cw_time_diff_us(now, t->since) > WELL_UP_S * 1000000LL)
+			if (t->activity == ACT_WAITING || t->activity == ACT_IDLE)
+				cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
+			if (well_up(t, now))
 				t->failures = 0;
 			settle_children(t, ike, now, out);
-		} else {
+		}
+		if (!cw_tunnel_ike_live(t)) {
+			forget_children(t);
 			settle_absent(t, now, out);
 		}
 	}
 	derive(t, now, out);
+	t->more = out->full;
+	t->stepped_at = now;
 }
 
-/* ---- what the engine says ---- */
-
-static void lost_ike(struct cw_tunnel *t, uint32_t ike_id, enum cw_cause cause, const char *detail,
-		     struct cw_time now, struct cw_tunnel_actions *out)
-{
-	struct ike_entry *e = cw_tunnel_ike_find(t, ike_id);
-	bool counted, well;
-
-	if (!e)
-		return;
-	/* Losing one of two, or one we closed ourselves, is no loss of the tunnel. */
-	counted = e == cw_tunnel_ike_pick(t);
-	well = counted && cw_time_diff_us(now, e->up_at) > WELL_UP_S * 1000000LL;
-	cw_tunnel_ike_drop(t, ike_id);
-	if (!counted || cw_tunnel_ike_live(t))
-		return;
-	t->child_due = CW_TIME_NEVER;
-	set_why(t, cause, detail, now);
-	if (t->want != WANT_UP || t->restarting || t->activity == ACT_CONNECTING || t->activity == ACT_RESOLVING)
-		return;
-	if (well) {
-		t->failures = 0;
-		act(t, ACT_IDLE, now, CW_TIME_NEVER); /* settle() begins at once */
-	} else {
-		/* It had hardly come up: at once again would make a storm. */
-		pause_after(t, cause, detail, now, out);
-	}
-}
-
-static void failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-		   struct cw_tunnel_actions *out)
-{
-	struct ike_entry *e = cw_tunnel_ike_find(t, ev->ike_id);
-
-	if (e && !ev->is_child && e->info.state == CW_IKE_SA_CONNECTING)
-		cw_tunnel_ike_drop(t, ev->ike_id);
-	if (ev->is_child) {
-		uint32_t ms = cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, t->child_failures + 1,
-					    cw_backoff_random(&t->random));
-
-		set_why(t, ev->cause, ev->detail, now);
-		if (ev->by_us && cw_tunnel_ike_live(t))
-			t->child_due = cw_time_add_ms(now, ms);
-		if (ev->cause != t->logged_cause) {
-			t->logged_cause = ev->cause;
-			t->logged_at = now;
-			say(out, CW_LOG_WARNING, log_id_of(ev->cause), "CHILD_SA refused: %s%s%s%s; %s",
-			    cw_cause_text(ev->cause), t->detail[0] ? " (" : "", t->detail,
-			    t->detail[0] ? ")" : "", cw_cause_remedy(ev->cause));
-		}
-		return;
-	}
-	if (!ev->by_us) {
-		t->last_error = ev->cause;
-		snprintf(t->last_error_detail, sizeof(t->last_error_detail), "%s", ev->detail);
-		t->last_error_at = now;
-		if (cw_time_is_never(t->peer_failure_logged_at) ||
-		    cw_time_diff_us(now, t->peer_failure_logged_at) >= PEER_LINE_S * 1000000LL) {
-			t->peer_failure_logged_at = now;
-			say(out, CW_LOG_WARNING, log_id_of(ev->cause), "the peer's try failed: %s%s%s%s; %s",
-			    cw_cause_text(ev->cause), ev->detail[0] ? " (" : "", ev->detail,
-			    ev->detail[0] ? ")" : "", cw_cause_remedy(ev->cause));
-		}
-		return;
-	}
-	if (t->activity != ACT_CONNECTING)
-		return;
-	act(t, ACT_IDLE, now, CW_TIME_NEVER);
-	if (t->want == WANT_UP && !cw_tunnel_ike_live(t) && !t->restarting)
-		pause_after(t, ev->cause, ev->detail, now, out);
-}
-
-static void ike_up(struct cw_tunnel *t, const struct cw_ike_sa_info *info, struct cw_time now,
-		   struct cw_tunnel_actions *out)
-{
-	bool is_new;
-	struct ike_entry *e = cw_tunnel_ike_put(t, info, now, &is_new);
-	struct cw_tunnel_action *a;
-
-	if (!e) {
-		a = add(out, CW_TA_TERMINATE_IKE);
-		if (a) {
-			a->id = info->ike_id;
-			a->force = true;
-		}
-		return;
-	}
-	if (info->state == CW_IKE_SA_ESTABLISHED && info->initiator && t->activity == ACT_CONNECTING)
-		act(t, ACT_IDLE, now, CW_TIME_NEVER);
-	if (info->state == CW_IKE_SA_ESTABLISHED && is_new)
-		t->child_due = cw_time_add_ms(now, CHILD_GRACE_MS);
-}
-
-static void ike_rekeyed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now)
-{
-	struct ike_entry *old = cw_tunnel_ike_find(t, ev->old_id), *e;
-	struct cw_time up_at = old ? old->up_at : now;
-	bool is_new;
-
-	for (size_t i = 0; i < t->n_children; i++) {
-		if (t->children[i].info.ike_id == ev->old_id)
-			t->children[i].info.ike_id = ev->ike.ike_id;
-	}
-	cw_tunnel_ike_drop(t, ev->old_id);
-	e = cw_tunnel_ike_put(t, &ev->ike, now, &is_new);
-	if (e)
-		e->up_at = up_at;
-	t->last_rekey_error = CW_CAUSE_NONE;
-}
-
-static void child_up(struct cw_tunnel *t, const struct cw_child_info *info, struct cw_time now,
-		     struct cw_tunnel_actions *out)
-{
-	bool is_new = !cw_tunnel_child_find(t, info->child_id);
-	struct child_entry *c = cw_tunnel_child_put(t, info, now);
-
-	if (!c || !is_new || !info->narrowed)
-		return;
-	say(out, CW_LOG_NOTICE, CW_LOG_SELECTORS_NARROWED,
-	    "the peer narrowed the selectors; only traffic within what status shows passes");
-}
-
-static void child_down(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now)
-{
-	struct child_entry *c = cw_tunnel_child_find(t, ev->child.child_id);
-	uint32_t pair;
-
-	if (!c)
-		return;
-	pair = c->info.pair;
-	cw_tunnel_child_put(t, &ev->child, now);
-	cw_tunnel_child_drop(t, ev->child.child_id);
-	if (cw_tunnel_pair_carries(t, pair) || !cw_tunnel_ike_live(t))
-		return;
-	/* At once the first time; the pause grows with what comes of it. */
-	set_why(t, ev->cause, ev->detail, now);
-	t->child_due = t->child_failures ? cw_time_add_ms(now, cw_backoff_ms(t->conf->retry_min_s,
-									     t->conf->retry_max_s,
-									     t->child_failures,
-									     cw_backoff_random(&t->random))) :
-					   now;
-}
-
-static void engine_event(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-			 struct cw_tunnel_actions *out)
-{
-	struct ike_entry *e;
-	bool is_new;
-
-	switch (ev->kind) {
-	case CW_IKE_EV_IKE_UP:
-		ike_up(t, &ev->ike, now, out);
-		break;
-	case CW_IKE_EV_IKE_DOWN:
-		lost_ike(t, ev->ike_id, ev->cause, ev->detail, now, out);
-		break;
-	case CW_IKE_EV_IKE_REKEYED:
-		ike_rekeyed(t, ev, now);
-		break;
-	case CW_IKE_EV_CHILD_UP:
-		child_up(t, &ev->child, now, out);
-		break;
-	case CW_IKE_EV_CHILD_REKEYED:
-		/* The old one goes on for late packets; CHILD_DOWN or a snapshot ends it. */
-		if (cw_tunnel_child_find(t, ev->old_id))
-			cw_tunnel_child_find(t, ev->old_id)->info.state = CW_CHILD_REKEYED;
-		child_up(t, &ev->child, now, out);
-		t->last_rekey_error = CW_CAUSE_NONE;
-		break;
-	case CW_IKE_EV_CHILD_DOWN:
-		child_down(t, ev, now);
-		break;
-	case CW_IKE_EV_FAILED:
-		failed(t, ev, now, out);
-		break;
-	case CW_IKE_EV_REKEY_FAILED:
-		t->last_rekey_error = ev->cause;
-		snprintf(t->last_rekey_detail, sizeof(t->last_rekey_detail), "%s", ev->detail);
-		say(out, CW_LOG_WARNING, CW_LOG_REKEY_FAILED,
-		    "rekey of the %s_SA failed: %s%s%s%s; the old one is used until it expires",
-		    ev->is_child ? "CHILD" : "IKE", cw_cause_text(ev->cause), ev->detail[0] ? " (" : "",
-		    ev->detail, ev->detail[0] ? ")" : "");
-		break;
-	case CW_IKE_EV_INITIAL_CONTACT:
-		e = cw_tunnel_ike_find(t, ev->ike_id);
-		if (e)
-			e->initial_contact = true;
-		break;
-	case CW_IKE_EV_NAT_MAPPED:
-		cw_tunnel_ike_put(t, &ev->ike, now, &is_new);
-		break;
-	case CW_IKE_EV_SNAPSHOT:
-		break;
-	}
-}
-
-static void snapshot(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-		     struct cw_tunnel_actions *out)
-{
-	struct ike_entry *e = cw_tunnel_ike_find(t, ev->ike.ike_id);
-
-	if (!e || e->info.state != ev->ike.state) {
-		ike_up(t, &ev->ike, now, out);
-	} else {
-		e->info = ev->ike;
-		e->info_at = now;
-	}
-	e = cw_tunnel_ike_find(t, ev->ike.ike_id);
-	if (!e)
-		return;
-	e->seen_at = now;
-	for (size_t i = 0; i < ev->n_children; i++) {
-		struct child_entry *c = cw_tunnel_child_put(t, &ev->children[i], now);
-
-		if (c)
-			c->seen_at = now;
-	}
-}
-
-static void snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
-			 struct cw_tunnel_actions *out)
-{
-	bool attempt_seen = false;
-
-	for (size_t i = t->n_ikes; i-- > 0;) {
-		struct ike_entry *e = &t->ikes[i];
-
-		attempt_seen |= e->info.state == CW_IKE_SA_CONNECTING && e->info.initiator;
-		if (e->known_at.us < poll_at.us && e->seen_at.us < poll_at.us)
-			lost_ike(t, e->info.ike_id, CW_CAUSE_LOST, "", now, out);
-	}
-	for (size_t i = t->n_children; i-- > 0;) {
-		const struct child_entry *c = &t->children[i];
-		struct cw_ike_event gone = {
-			.kind = CW_IKE_EV_CHILD_DOWN, .child = c->info, .cause = CW_CAUSE_LOST,
-		};
-
-		if (c->known_at.us < poll_at.us && c->seen_at.us < poll_at.us)
-			child_down(t, &gone, now);
-	}
-	/* An attempt that the engine forgot: twice in a row, since the order may be on its way. */
-	if (t->activity != ACT_CONNECTING || attempt_seen || t->act_at.us >= poll_at.us) {
-		t->missing = 0;
-	} else if (++t->missing >= 2) {
-		act(t, ACT_IDLE, now, CW_TIME_NEVER);
-		if (t->want == WANT_UP && !cw_tunnel_ike_live(t))
-			pause_after(t, CW_CAUSE_LOST, "", now, out);
-	}
-}
-
-/* ---- the rest ---- */
+/* ---- orders and deadlines ---- */
 
 static void resolved(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struct cw_time now,
 		     struct cw_tunnel_actions *out)
 {
-	struct cw_tunnel_action *a;
-
 	if (t->activity != ACT_RESOLVING)
 		return;
 	t->remote = ev->remote;
 	t->local = ev->local;
-	add(out, CW_TA_ENGINE_SET);
+	cw_tunnel_add(out, CW_TA_ENGINE_SET);
 	t->engine_set = true;
 	if (t->want != WANT_UP) {
-		act(t, ACT_IDLE, now,
-		    t->conf->remote_addr.family == CW_FAMILY_NONE ? cw_time_add_s(now, LISTEN_REFRESH_S) :
-								    cw_time_add_s(now, 86400));
-		return;
+		cw_tunnel_act(t, ACT_IDLE, now, cw_time_add_s(now, LISTEN_REFRESH_S));
+	} else if (cw_tunnel_ike_live(t)) {
+		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
+	} else {
+		cw_tunnel_act(t, ACT_CONNECTING, now, cw_time_add_s(now, ATTEMPT_DOUBT_S));
+		cw_tunnel_add(out, CW_TA_INITIATE);
 	}
-	if (cw_tunnel_ike_live(t)) {
-		act(t, ACT_IDLE, now, CW_TIME_NEVER);
-		return;
-	}
-	act(t, ACT_CONNECTING, now, cw_time_add_s(now, ATTEMPT_DOUBT_S));
-	a = add(out, CW_TA_INITIATE);
-	if (a)
-		a->pair = 0;
 }
 
 static void timer(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
@@ -646,16 +386,17 @@ static void timer(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_acti
 	if (!cw_time_reached(t->act_due, now))
 		return;
 	switch (t->activity) {
-	case ACT_IDLE: /* listening: look the name up again */
+	case ACT_IDLE: /* listening */
 	case ACT_WAITING:
-		act(t, ACT_IDLE, now, CW_TIME_NEVER);
+		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
 		break;
 	case ACT_RESOLVING:
-		pause_after(t, CW_CAUSE_RESOLVE, "the resolver does not answer", now, out);
+		try_failed(t, CW_CAUSE_RESOLVE, "the resolver does not answer", now, out);
 		break;
 	case ACT_CONNECTING:
-		t->act_due = cw_time_add_s(now, ATTEMPT_DOUBT_S);
-		add(out, CW_TA_POLL);
+	case ACT_ABANDONING:
+		t->act_due = cw_time_add_s(now, CW_TUNNEL_ORDER_LAG_S);
+		cw_tunnel_add(out, CW_TA_POLL);
 		break;
 	}
 }
@@ -664,25 +405,32 @@ static void order_up(struct cw_tunnel *t, struct cw_time now)
 {
 	t->want = WANT_UP;
 	t->failures = 0;
-	t->child_failures = 0;
-	t->logged_cause = CW_CAUSE_NONE;
+	for (uint32_t i = 0; i < t->pairs; i++)
+		t->pair[i].tries = 0;
+	cw_tunnel_say_anew(t);
 	if (t->activity == ACT_WAITING || t->activity == ACT_IDLE)
-		act(t, ACT_IDLE, now, CW_TIME_NEVER);
+		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
 }
 
-static void silence(struct cw_tunnel *t, struct cw_tunnel_actions *out)
+static void order_down(struct cw_tunnel *t, enum cw_cause cause, struct cw_time now)
 {
-	const struct cw_ike_sa_info *ike = cw_tunnel_primary(t);
-	struct cw_tunnel_action *a = ike ? add(out, CW_TA_CHECK_ALIVE) : NULL;
+	t->want = WANT_DOWN;
+	cw_tunnel_set_why(t, cause, NULL, now);
+}
 
-	if (a)
-		a->id = ike->ike_id;
+/* Down and up again: what there is ends first, an attempt too. */
+static void order_restart(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+{
+	if (t->n_ikes || t->activity == ACT_CONNECTING)
+		cw_tunnel_set_why(t, CW_CAUSE_OPERATOR, "restart", now);
+	close_all(t, now, out);
+	order_up(t, now);
 }
 
 void cw_tunnel_step(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struct cw_time now,
 		    struct cw_tunnel_actions *out)
 {
-	struct cw_tunnel_action *a;
+	const struct cw_ike_sa_info *primary = cw_tunnel_primary(t);
 
 	out->n = 0;
 	out->full = false;
@@ -692,64 +440,51 @@ void cw_tunnel_step(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struc
 		t->want = t->conf->start ? WANT_UP : WANT_LISTEN;
 		break;
 	case CW_TEV_UP:
-		order_up(t, now);
-		break;
-	case CW_TEV_DOWN:
-	case CW_TEV_STOP:
-		t->stopping = ev->kind == CW_TEV_STOP;
-		t->want = WANT_DOWN;
-		t->restarting = false;
-		set_why(t, t->stopping ? CW_CAUSE_STOPPING : CW_CAUSE_OPERATOR, NULL, now);
+		if (!t->stopping)
+			order_up(t, now);
 		break;
 	case CW_TEV_RESTART:
-		t->restarting = t->n_ikes > 0;
-		if (t->restarting) {
-			set_why(t, CW_CAUSE_OPERATOR, "restart", now);
-			close_all(t, now, out);
-		}
-		order_up(t, now);
+		if (!t->stopping)
+			order_restart(t, now, out);
+		break;
+	case CW_TEV_STOP:
+		t->stopping = true;
+		order_down(t, CW_CAUSE_STOPPING, now);
+		break;
+	case CW_TEV_DOWN:
+		if (!t->stopping)
+			order_down(t, CW_CAUSE_OPERATOR, now);
 		break;
 	case CW_TEV_RESOLVED:
 		resolved(t, ev, now, out);
 		break;
 	case CW_TEV_RESOLVE_FAILED:
 		if (t->activity == ACT_RESOLVING)
-			pause_after(t, ev->cause, ev->detail, now, out);
+			try_failed(t, ev->cause, ev->detail, now, out);
 		break;
 	case CW_TEV_IKE:
-		engine_event(t, ev->ike, now, out);
+		cw_tunnel_hear_event(t, ev->ike, now, out);
 		break;
 	case CW_TEV_SNAPSHOT:
-		snapshot(t, ev->ike, now, out);
+		cw_tunnel_hear_snapshot(t, ev->ike, now, out);
 		break;
 	case CW_TEV_SNAPSHOT_END:
-		snapshot_end(t, ev->poll_at, now, out);
+		cw_tunnel_hear_snapshot_end(t, ev->poll_at, now, out);
 		break;
 	case CW_TEV_CHILD_BROKEN:
-		a = cw_tunnel_child_find(t, ev->child_id) ? add(out, CW_TA_TERMINATE_CHILD) : NULL;
-		if (a)
-			a->id = ev->child_id;
+		if (cw_tunnel_child_find(t, ev->child_id))
+			cw_tunnel_order(out, CW_TA_TERMINATE_CHILD, ev->child_id);
 		break;
 	case CW_TEV_SILENCE:
-		silence(t, out);
+		if (primary)
+			cw_tunnel_order(out, CW_TA_CHECK_ALIVE, primary->ike_id);
 		break;
-	case CW_TEV_KERNEL_FAILED:
-		set_why(t, CW_CAUSE_KERNEL, ev->detail, now);
+	case CW_TEV_KERNEL_FAILED: /* the daemon says it; it knows the interface */
+		cw_tunnel_set_why(t, CW_CAUSE_KERNEL, ev->detail, now);
 		break;
 	case CW_TEV_TIMER:
 		timer(t, now, out);
 		break;
 	}
 	settle(t, now, out);
-}
-
-struct cw_time cw_tunnel_next_due(const struct cw_tunnel *t)
-{
-	struct cw_time due = cw_time_min(cw_time_min(t->act_due, t->child_due), t->dup_at);
-
-	for (size_t i = 0; i < t->n_ikes; i++) {
-		if (t->ikes[i].closing)
-			due = cw_time_min(due, t->ikes[i].close_at);
-	}
-	return due;
 }

@@ -2,8 +2,9 @@
 /*
  * tunnel_priv: the tunnel object from inside; for tunnel*.c alone.
  *
- * tunnel_sas.c keeps the two sets (what the engine has), tunnel_fsm.c decides (what to ask for),
- * tunnel.c makes, frees and shows.
+ * tunnel_sas.c keeps the two sets (what the engine has), tunnel_hear.c fills them from what the engine
+ * reports, tunnel_fsm.c decides (what to ask for), tunnel_say.c words it for the log, tunnel.c makes,
+ * frees and shows.
  */
 #ifndef CW_TUNNEL_TUNNEL_PRIV_H
 #define CW_TUNNEL_TUNNEL_PRIV_H
@@ -14,10 +15,24 @@
 /* More IKE_SAs than this for one tunnel are closed unseen: a peer can't grow the set. */
 #define CW_TUNNEL_IKES_MAX 8
 
+/* Up for longer than this, a loss is a new story: tried at once, counted and logged from the start. */
+#define CW_TUNNEL_WELL_UP_US 10000000
+
+#define CW_TUNNEL_ORDER_LAG_S 2	   /* an order to the engine has had its effect after so long */
+#define CW_TUNNEL_CLOSE_PATIENCE_S 4 /* a DELETE without an answer: don't wait any longer */
+#define CW_TUNNEL_CHILD_GRACE_MS 2000 /* the children that come with the IKE_SA */
+#define CW_TUNNEL_CHILD_DUP_S 5 /* two children of one pair for longer than a rekey takes: one is too many */
+
 enum want { WANT_DOWN, WANT_LISTEN, WANT_UP };
 
 /* What this side is doing about an IKE_SA of its own. */
-enum activity { ACT_IDLE, ACT_RESOLVING, ACT_CONNECTING, ACT_WAITING };
+enum activity {
+	ACT_IDLE,
+	ACT_RESOLVING,
+	ACT_CONNECTING,
+	ACT_WAITING,
+	ACT_ABANDONING, /* an attempt that is not wanted any more, but that the engine may still have */
+};
 
 struct ike_entry {
 	struct cw_ike_sa_info info;
@@ -33,6 +48,25 @@ struct ike_entry {
 struct child_entry {
 	struct cw_child_info info;
 	struct cw_time info_at, known_at, seen_at;
+	struct cw_time line_at; /* when the first of its line was made; kept over rekeys */
+};
+
+/* One wanted selector pair. */
+struct pair_entry {
+	bool carries;	      /* a live child */
+	bool kept;	      /* a live child on an IKE_SA that we don't close */
+	uint32_t installed;   /* how many on the primary IKE_SA; more than one is one too many */
+	struct cw_time due;   /* missing: ask for it then; NEVER: not missing */
+	uint32_t tries;	      /* asked for, since it was last well up */
+};
+
+/* Ids whose end the engine has told, newest over oldest. The engine never uses an id again, so a
+ * snapshot record that was written before the end and read after it can't bring one back. */
+#define CW_TUNNEL_GONE_MAX 16
+
+struct gone_ids {
+	uint32_t v[CW_TUNNEL_GONE_MAX];
+	size_t n; /* ever added */
 };
 
 struct cw_tunnel {
@@ -43,6 +77,7 @@ struct cw_tunnel {
 	/* Written by enter() alone. */
 	enum cw_tunnel_state state;
 	struct cw_time since;
+	struct cw_time up_since; /* when it was last entered UP */
 	enum cw_cause cause;
 	struct step {
 		struct cw_time at;
@@ -52,19 +87,18 @@ struct cw_tunnel {
 	size_t n_steps;
 
 	enum want want;
-	bool started, stopping, restarting;
+	bool started, stopping;
 	bool engine_set; /* the engine knows us and answers the peer */
 
 	enum activity activity;
-	struct cw_time act_at;	/* when it began */
-	struct cw_time act_due; /* WAITING: next try; RESOLVING, CONNECTING: when to doubt */
+	struct cw_time act_at;	/* when it began; ABANDONING: when the attempt began */
+	struct cw_time act_due; /* WAITING: next try; IDLE: LISTEN's next look-up; else when to doubt */
 	uint32_t failures;	/* tries that came to nothing since it was last well up */
-	unsigned missing;	/* snapshots in a row that did not show our attempt */
 
-	uint32_t child_failures;
-	struct cw_time child_due; /* missing children are asked for again then */
-
-	struct cw_time dup_at; /* two established IKE_SAs: decide then; NEVER: there is one */
+	struct cw_time dup_at;	     /* two established IKE_SAs: decide then; NEVER: there is one */
+	struct cw_time child_dup_at; /* two children of one pair: look at them then; NEVER: there is one */
+	bool more;		     /* the last step had more to ask for than its list could hold */
+	struct cw_time stepped_at;
 
 	struct cw_addr remote, local;
 
@@ -72,20 +106,23 @@ struct cw_tunnel {
 	size_t n_ikes;
 	struct child_entry *children; /* room for max_children */
 	size_t n_children, max_children;
+	struct pair_entry *pair; /* pairs of them */
+	struct gone_ids gone_ikes, gone_children;
+	uint32_t contact_id; /* INITIAL_CONTACT was said on it before it was up */
 
 	/* The story */
 	enum cw_cause why;	       /* of the newest loss or failure that is not mended */
+	bool why_is_child;	   /* it is about a child, not about the IKE_SA */
 	char detail[CW_IKE_TEXT_MAX];
 	enum cw_cause last_error;
 	char last_error_detail[CW_IKE_TEXT_MAX];
 	struct cw_time last_error_at;
 	enum cw_cause last_rekey_error;
+	bool last_rekey_is_child;
 	char last_rekey_detail[CW_IKE_TEXT_MAX];
-	enum cw_cause logged_cause; /* of the newest failure line, to say the same only once */
-	struct cw_time logged_at;
-	struct cw_time peer_failure_logged_at;
-	bool carrying;		/* as told by the last CW_TA_CARRYING */
-	uint32_t carrying_pairs; /* how many pairs did */
+	struct cw_time said_at[CW_CAUSE_COUNT]; /* when a failure was last said aloud; NEVER: not yet */
+	struct cw_time rekey_said_at, peer_said_at;
+	uint32_t carrying_pairs; /* as told by the last CW_TA_CARRYING */
 	uint32_t times_up;
 	uint64_t gone_bytes_in, gone_bytes_out, gone_packets_in, gone_packets_out; /* of children that went */
 };
@@ -96,18 +133,83 @@ struct ike_entry *cw_tunnel_ike_find(struct cw_tunnel *t, uint32_t ike_id);
 /* Adds or refreshes; NULL when the set is full. ret_new: it was not known. */
 struct ike_entry *cw_tunnel_ike_put(struct cw_tunnel *t, const struct cw_ike_sa_info *info,
 				    struct cw_time now, bool *ret_new);
-/* Removes an IKE_SA with its children. */
+/* Removes an IKE_SA, if it is known, and its children. */
 void cw_tunnel_ike_drop(struct cw_tunnel *t, uint32_t ike_id);
 /* The established ones that we don't close. */
 size_t cw_tunnel_ike_live(const struct cw_tunnel *t);
 /* The one that counts among them (rule in tunnel.h), or NULL. */
-struct ike_entry *cw_tunnel_ike_pick(struct cw_tunnel *t);
+const struct ike_entry *cw_tunnel_ike_best(const struct cw_tunnel *t);
+struct ike_entry *cw_tunnel_ike_pick(struct cw_tunnel *t); /* the same, to change it */
+/* Were the two made at once by both ends, neither knowing of the other's? */
+bool cw_tunnel_ike_crossed(const struct ike_entry *a, const struct ike_entry *b);
+/* Is one on its way out because we asked? */
+bool cw_tunnel_ike_closing(const struct cw_tunnel *t);
 
 struct child_entry *cw_tunnel_child_find(struct cw_tunnel *t, uint32_t child_id);
 struct child_entry *cw_tunnel_child_put(struct cw_tunnel *t, const struct cw_child_info *info,
 					struct cw_time now);
 void cw_tunnel_child_drop(struct cw_tunnel *t, uint32_t child_id);
 bool cw_tunnel_child_live(const struct child_entry *c);
-uint32_t cw_tunnel_pairs_carrying(const struct cw_tunnel *t);
+/* Does a stay rather than b, two children of one pair? Both ends come to the same answer. */
+bool cw_tunnel_child_wins(const struct child_entry *a, const struct child_entry *b, uint8_t ike_version);
+/* Sets carries, kept and installed of every pair. Returns how many pairs carry. */
+uint32_t cw_tunnel_pairs_refresh(struct cw_tunnel *t);
+
+void cw_tunnel_gone_add(struct gone_ids *g, uint32_t id);
+bool cw_tunnel_gone_has(const struct gone_ids *g, uint32_t id);
+
+/* ---- tunnel_fsm.c ---- */
+
+void cw_tunnel_set_error(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now);
+/* Why it is where it is; an error too unless somebody wanted it so. */
+void cw_tunnel_set_why(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now);
+void cw_tunnel_act(struct cw_tunnel *t, enum activity activity, struct cw_time now, struct cw_time due);
+/* Counts a failed try and sets the next. */
+void cw_tunnel_pause(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now);
+/* An attempt of ours came to its end without an IKE_SA. */
+void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail,
+			      struct cw_time now, struct cw_tunnel_actions *out);
+/* Orders the end of an IKE_SA; without force and an answer, again later with force. */
+void cw_tunnel_close_ike(struct ike_entry *e, bool force, struct cw_time now, struct cw_tunnel_actions *out);
+/* Adds an action on an SA. */
+void cw_tunnel_order(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind, uint32_t id);
+/* Is there room for orders beside what ends a step? */
+bool cw_tunnel_has_room(const struct cw_tunnel_actions *out);
+
+/* ---- tunnel_hear.c ---- */
+
+void cw_tunnel_hear_event(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
+			  struct cw_tunnel_actions *out);
+void cw_tunnel_hear_snapshot(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
+			     struct cw_tunnel_actions *out);
+void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
+				 struct cw_tunnel_actions *out);
+
+/* ---- tunnel_say.c ---- */
+
+/* An empty action of the kind; NULL, and `full` set, when the list has no room. */
+struct cw_tunnel_action *cw_tunnel_add(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind);
+
+/* A try came to nothing; t has the cause and the next try. */
+void cw_tunnel_say_try_failed(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out);
+void cw_tunnel_say_child_refused(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out);
+/* A child went while the IKE_SA stays; it is being asked for again. */
+void cw_tunnel_say_child_lost(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out);
+void cw_tunnel_say_peer_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
+			       struct cw_tunnel_actions *out);
+/* again: the newest rekey failed for the same cause. */
+void cw_tunnel_say_rekey_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, bool again,
+				struct cw_time now, struct cw_tunnel_actions *out);
+void cw_tunnel_say_duplicate(const struct ike_entry *closed, const struct ike_entry *kept,
+			     struct cw_tunnel_actions *out);
+void cw_tunnel_say_narrowed(struct cw_tunnel_actions *out);
+/* The state has moved; t->since is still when `from` began. */
+void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct cw_time now,
+			struct cw_tunnel_actions *out);
+/* What failed before is news again. */
+void cw_tunnel_say_anew(struct cw_tunnel *t);
+
+/* States in which nothing is up and we are on our way; moving among them is no news. */
+bool cw_tunnel_is_trying(enum cw_tunnel_state s);
 
 #endif

@@ -41,13 +41,12 @@ void cw_tunnel_ike_drop(struct cw_tunnel *t, uint32_t ike_id)
 {
 	struct ike_entry *e = cw_tunnel_ike_find(t, ike_id);
 
-	if (!e)
-		return;
 	for (size_t i = t->n_children; i-- > 0;) {
 		if (t->children[i].info.ike_id == ike_id)
 			cw_tunnel_child_drop(t, t->children[i].info.child_id);
 	}
-	*e = t->ikes[--t->n_ikes];
+	if (e)
+		*e = t->ikes[--t->n_ikes];
 }
 
 static bool ike_live(const struct ike_entry *e)
@@ -64,27 +63,66 @@ size_t cw_tunnel_ike_live(const struct cw_tunnel *t)
 	return n;
 }
 
-/* Does a count rather than b? */
-static bool ike_wins(const struct ike_entry *a, const struct ike_entry *b)
+bool cw_tunnel_ike_closing(const struct cw_tunnel *t)
+{
+	for (size_t i = 0; i < t->n_ikes; i++) {
+		if (t->ikes[i].closing)
+			return true;
+	}
+	return false;
+}
+
+bool cw_tunnel_ike_crossed(const struct ike_entry *a, const struct ike_entry *b)
 {
 	int64_t apart_us = cw_time_diff_us(a->up_at, b->up_at);
 
-	if (a->info.initiator != b->info.initiator && apart_us <= CROSSING_US && apart_us >= -CROSSING_US)
+	return a->info.initiator != b->info.initiator && apart_us <= CROSSING_US && apart_us >= -CROSSING_US;
+}
+
+static size_t children_on(const struct cw_tunnel *t, uint32_t ike_id)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_children; i++)
+		n += t->children[i].info.ike_id == ike_id && cw_tunnel_child_live(&t->children[i]);
+	return n;
+}
+
+/* Does a count rather than b? */
+static bool ike_wins(const struct cw_tunnel *t, const struct ike_entry *a, const struct ike_entry *b)
+{
+	int64_t apart_us = cw_time_diff_us(a->up_at, b->up_at);
+
+	/* IKEv1's children go over to another IKE_SA as the engines see fit: stay with them. */
+	if (a->info.version == 1 && b->info.version == 1) {
+		size_t on_a = children_on(t, a->info.ike_id), on_b = children_on(t, b->info.ike_id);
+
+		if (on_a != on_b)
+			return on_a > on_b;
+	}
+	if (cw_tunnel_ike_crossed(a, b))
 		return a->info.spi_i < b->info.spi_i;
 	if (apart_us)
 		return apart_us > 0;
 	return a->info.ike_id > b->info.ike_id;
 }
 
-struct ike_entry *cw_tunnel_ike_pick(struct cw_tunnel *t)
+const struct ike_entry *cw_tunnel_ike_best(const struct cw_tunnel *t)
 {
-	struct ike_entry *best = NULL;
+	const struct ike_entry *best = NULL;
 
 	for (size_t i = 0; i < t->n_ikes; i++) {
-		if (ike_live(&t->ikes[i]) && (!best || ike_wins(&t->ikes[i], best)))
+		if (ike_live(&t->ikes[i]) && (!best || ike_wins(t, &t->ikes[i], best)))
 			best = &t->ikes[i];
 	}
 	return best;
+}
+
+struct ike_entry *cw_tunnel_ike_pick(struct cw_tunnel *t)
+{
+	const struct ike_entry *best = cw_tunnel_ike_best(t);
+
+	return best ? &t->ikes[best - t->ikes] : NULL;
 }
 
 struct child_entry *cw_tunnel_child_find(struct cw_tunnel *t, uint32_t child_id)
@@ -96,34 +134,35 @@ struct child_entry *cw_tunnel_child_find(struct cw_tunnel *t, uint32_t child_id)
 	return NULL;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 struct child_entry *cw_tunnel_child_put(struct cw_tunnel *t, const struct cw_child_info *info,
 					struct cw_time now)
 {
 	struct child_entry *c = cw_tunnel_child_find(t, info->child_id);
+	struct cw_child_info before = { 0 };
 
-	if (!c) {
+	if (c) {
+		before = c->info;
+	} else {
 		if (t->n_children == t->max_children)
 			return NULL;
 		c = &t->children[t->n_children++];
-		*c = (struct child_entry){ .known_at = now };
-	} else {
-		/* Counters never go back: the daemon may have read newer ones from the kernel. */
-		struct cw_child_info merged = *info;
-
-		if (merged.bytes_in < c->info.bytes_in)
-			merged.bytes_in = c->info.bytes_in;
-		if (merged.bytes_out < c->info.bytes_out)
-			merged.bytes_out = c->info.bytes_out;
-		if (merged.packets_in < c->info.packets_in)
-			merged.packets_in = c->info.packets_in;
-		if (merged.packets_out < c->info.packets_out)
-			merged.packets_out = c->info.packets_out;
-		c->info = merged;
-		c->info_at = now;
-		return c;
+		*c = (struct child_entry){ .known_at = now, .line_at = now };
 	}
 	c->info = *info;
 	c->info_at = now;
+	/* With one pair every child is its child, however the peer narrowed it. */
+	if (t->pairs == 1)
+		c->info.pair = 0;
+	/* Counters never go back: the daemon may have read newer ones from the kernel. */
+	c->info.bytes_in = larger(info->bytes_in, before.bytes_in);
+	c->info.bytes_out = larger(info->bytes_out, before.bytes_out);
+	c->info.packets_in = larger(info->packets_in, before.packets_in);
+	c->info.packets_out = larger(info->packets_out, before.packets_out);
 	return c;
 }
 
@@ -154,16 +193,63 @@ bool cw_tunnel_pair_carries(const struct cw_tunnel *t, uint32_t pair)
 	return false;
 }
 
-uint32_t cw_tunnel_pairs_carrying(const struct cw_tunnel *t)
+bool cw_tunnel_carries(const struct cw_tunnel *t)
 {
+	for (size_t i = 0; i < t->n_children; i++) {
+		if (t->children[i].info.pair < t->pairs && cw_tunnel_child_live(&t->children[i]))
+			return true;
+	}
+	return false;
+}
+
+bool cw_tunnel_child_wins(const struct child_entry *a, const struct child_entry *b, uint8_t ike_version)
+{
+	int64_t apart_us = cw_time_diff_us(a->line_at, b->line_at);
+	/* What is in to one end is out to the other: the lower of the two is common knowledge. */
+	uint32_t low_a = a->info.spi_in < a->info.spi_out ? a->info.spi_in : a->info.spi_out;
+	uint32_t low_b = b->info.spi_in < b->info.spi_out ? b->info.spi_in : b->info.spi_out;
+
+	/* IKEv1 may leave us an older one that the peer has forgotten: only the newer is sure to live. */
+	if (apart_us && (ike_version == 1 || apart_us > CROSSING_US || apart_us < -CROSSING_US))
+		return apart_us > 0;
+	return low_a < low_b;
+}
+
+uint32_t cw_tunnel_pairs_refresh(struct cw_tunnel *t)
+{
+	const struct ike_entry *primary = cw_tunnel_ike_best(t);
 	uint32_t n = 0;
 
-	for (uint32_t pair = 0; pair < t->pairs; pair++)
-		n += cw_tunnel_pair_carries(t, pair);
+	for (uint32_t i = 0; i < t->pairs; i++) {
+		t->pair[i].carries = t->pair[i].kept = false;
+		t->pair[i].installed = 0;
+	}
+	for (size_t i = 0; i < t->n_children; i++) {
+		const struct child_entry *c = &t->children[i];
+		const struct ike_entry *e = cw_tunnel_ike_find(t, c->info.ike_id);
+		struct pair_entry *p;
+
+		if (c->info.pair >= t->pairs || !cw_tunnel_child_live(c))
+			continue;
+		p = &t->pair[c->info.pair];
+		n += !p->carries;
+		p->carries = true;
+		p->kept |= !e || !e->closing;
+		p->installed += e && e == primary && c->info.state == CW_CHILD_INSTALLED;
+	}
 	return n;
 }
 
-bool cw_tunnel_carries(const struct cw_tunnel *t)
+void cw_tunnel_gone_add(struct gone_ids *g, uint32_t id)
 {
-	return cw_tunnel_pairs_carrying(t) > 0;
+	g->v[g->n++ % CW_TUNNEL_GONE_MAX] = id;
+}
+
+bool cw_tunnel_gone_has(const struct gone_ids *g, uint32_t id)
+{
+	for (size_t i = 0; i < g->n && i < CW_TUNNEL_GONE_MAX; i++) {
+		if (g->v[i] == id)
+			return true;
+	}
+	return false;
 }
