@@ -44,8 +44,8 @@ class Libreswan:
 
     kind = "libreswan"
 
-    def __init__(self, host, **_options):
-        self.host = host
+    def __init__(self, host, uniqueids=False, **_options):
+        self.host, self.uniqueids = host, uniqueids
         self.log = os.path.join(host.logdir, "%s-pluto.log" % host.name)
         self.folder = find()
         if not self.folder:

@@ -64,7 +64,7 @@ class StrongSwan:
     def __init__(self, host, **options):
         self.host = host
         self.options = {"plugins": PLUGINS, "reuse": "yes", "retransmit_timeout": 2.0,
-                        "retransmit_base": 1.4, "retransmit_tries": 5, "initiator_only": "no",
+                        "retransmit_base": 1.4, "retransmit_tries": 3, "initiator_only": "no",
                         "retry": 3, "cfg_log": 1}
         self.options.update(options)
         self.log = os.path.join(host.logdir, "%s-charon.log" % host.name)
@@ -148,9 +148,10 @@ class StrongSwan:
     # Orders.
 
     def initiate(self, child="net", timeout_s=None):
-        """Start a child (and its IKE_SA). Without timeout_s the order is only given."""
+        """Start a child (and its IKE_SA). Without timeout_s the order is only given; with it, wait
+        that long and return charon's answer, {"success": "yes"} or "no"."""
         timeout = -1 if timeout_s is None else int(timeout_s * 1000)
-        return self._ask("initiate", {"child": child, "timeout": timeout}, timeout_s is not None)
+        return self._ask("initiate", {"child": child, "timeout": timeout}, False)
 
     def terminate(self, ike=None, child=None, force=False, ike_id=None):
         """Close an IKE_SA by name or by its "uniqueid", or a child by name; the order is only
@@ -158,9 +159,12 @@ class StrongSwan:
         self._ask("terminate", {"ike": ike, "child": child, "ike-id": ike_id, "force": force,
                                 "timeout": -1}, False)
 
-    def rekey(self, what, name):
-        """Rekey "ike" or "child" by configured name; returns how many."""
-        return int(self._ask("rekey", {what: name}).get("matches", 0))
+    def rekey(self, what, name, reauth=False):
+        """Rekey "ike" or "child" by configured name; returns how many. reauth: authenticate anew."""
+        order = {what: name}
+        if reauth:
+            order["reauth"] = "yes"
+        return int(self._ask("rekey", order).get("matches", 0))
 
     # Looking.
 
