@@ -14,7 +14,6 @@
 #define ATTEMPT_DOUBT_S 10   /* an attempt that says nothing: look whether it is still there */
 #define DUP_GRACE_V2_MS 1000 /* see tunnel.h, two IKE_SAs */
 #define DUP_GRACE_V1_MS 5000
-#define CHILD_GUARD_S 12     /* an asked-for child that says nothing */
 #define CHILD_TRIES_MAX 6    /* then the IKE_SA is made anew */
 #define LISTEN_REFRESH_S 60  /* a listening tunnel looks for the peer's address again */
 #define ROOM_FOR_REST 4	     /* of the list of actions, for what ends a step */
@@ -71,6 +70,12 @@ void cw_tunnel_pause(struct cw_tunnel *t, enum cw_cause cause, const char *detai
 	t->failures++;
 	pause_ms = is_auth(cause) ? cw_backoff_ms(c->retry_auth_s, c->retry_auth_s, 1, random) :
 				    cw_backoff_ms(c->retry_min_s, c->retry_max_s, t->failures, random);
+	/* Waiting for an answer was a pause already. */
+	if (t->activity == ACT_CONNECTING || t->activity == ACT_RESOLVING) {
+		int64_t left_ms = pause_ms - cw_time_diff_us(now, t->act_at) / 1000, least_ms = c->retry_min_s * 750LL;
+
+		pause_ms = (uint32_t)(left_ms > least_ms ? left_ms : least_ms);
+	}
 	cw_tunnel_set_why(t, cause, detail, now);
 	cw_tunnel_act(t, ACT_WAITING, now, cw_time_add_ms(now, pause_ms));
 }
@@ -85,11 +90,10 @@ static void try_failed(struct cw_tunnel *t, enum cw_cause cause, const char *det
 void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now,
 			   struct cw_tunnel_actions *out)
 {
-	bool wanted = t->activity == ACT_CONNECTING && t->want == WANT_UP && !cw_tunnel_ike_live(t);
-
-	cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
-	if (wanted)
+	if (t->activity == ACT_CONNECTING && t->want == WANT_UP && !cw_tunnel_ike_live(t))
 		try_failed(t, cause, detail, now, out);
+	else
+		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
 }
 
 /* ---- the gate ---- */
@@ -269,10 +273,9 @@ static void settle_child_duplicates(struct cw_tunnel *t, struct cw_time now, str
 	}
 }
 
-/* The initiator of the IKE_SA brings the children along; the responder gives it twice the time. */
-static int64_t child_grace_ms(const struct ike_entry *ike)
+int64_t cw_tunnel_child_grace_ms(const struct cw_ike_sa_info *ike)
 {
-	return ike->info.initiator ? CW_TUNNEL_CHILD_GRACE_MS : 2 * CW_TUNNEL_CHILD_GRACE_MS;
+	return ike->initiator ? CW_TUNNEL_CHILD_GRACE_MS : 2 * CW_TUNNEL_CHILD_GRACE_MS;
 }
 
 static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct cw_time now,
@@ -288,8 +291,10 @@ static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct c
 			p->tries = well_up(t, now) ? 0 : p->tries;
 			continue;
 		}
-		if (cw_time_is_never(p->due))
-			p->due = cw_time_add_ms(now, child_grace_ms(ike));
+		if (cw_time_is_never(p->due)) {
+			p->due = cw_time_add_ms(now, cw_tunnel_child_grace_ms(&ike->info));
+			p->coming = true;
+		}
 		due |= cw_time_reached(p->due, now);
 		tired &= p->tries >= CHILD_TRIES_MAX;
 	}
@@ -312,7 +317,8 @@ static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct c
 		cw_tunnel_add(out, CW_TA_INITIATE)->pair = i;
 		if (p->tries++ == 0 && t->why_is_child)
 			lost = true;
-		p->due = cw_time_add_s(now, CHILD_GUARD_S);
+		p->due = cw_time_add_s(now, CW_TUNNEL_CHILD_GUARD_S);
+		p->coming = true;
 	}
 	if (lost)
 		cw_tunnel_say_child_lost(t, now, out);

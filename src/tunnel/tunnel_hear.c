@@ -9,7 +9,10 @@
 
 #include "tunnel/backoff.h"
 
-#define CHILD_LOST_MS 200 /* from the loss of a CHILD_SA until it is asked for again */
+/* From the loss of a CHILD_SA until it is asked for again: the IKE_SA's initiator goes first, so that the
+ * two ends don't make one each. */
+#define CHILD_LOST_INITIATOR_MS 200
+#define CHILD_LOST_RESPONDER_MS 1200
 
 /* The tunnel's only IKE_SA is gone, or as good as gone. */
 static void loss(struct cw_tunnel *t, struct cw_time up_at, enum cw_cause cause, const char *detail,
@@ -74,6 +77,7 @@ static void child_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, str
 		p->tries = 1;
 	p->due = cw_time_add_ms(now, cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, p->tries,
 						   cw_backoff_random(&t->random)));
+	p->coming = false;
 	cw_tunnel_set_why(t, ev->cause, ev->detail, now);
 	t->why_is_child = true;
 	cw_tunnel_say_child_refused(t, now, out);
@@ -141,10 +145,11 @@ static void ike_seen(struct cw_tunnel *t, const struct cw_ike_sa_info *info, str
 static void ike_rekeyed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
 			struct cw_tunnel_actions *out)
 {
-	struct ike_entry *old = cw_tunnel_ike_find(t, ev->old_id), *e;
-	struct cw_time up_at = old ? old->up_at : now;
-	bool closing = old && old->closing, is_new;
+	struct ike_entry *e = cw_tunnel_ike_find(t, ev->old_id), old = { 0 };
+	bool known = e, is_new;
 
+	if (e)
+		old = *e;
 	for (size_t i = 0; i < t->n_children; i++) {
 		if (t->children[i].info.ike_id == ev->old_id)
 			t->children[i].info.ike_id = ev->ike.ike_id;
@@ -152,22 +157,29 @@ static void ike_rekeyed(struct cw_tunnel *t, const struct cw_ike_event *ev, stru
 	cw_tunnel_ike_drop(t, ev->old_id);
 	cw_tunnel_gone_add(&t->gone_ikes, ev->old_id);
 	e = cw_tunnel_ike_put(t, &ev->ike, now, &is_new);
-	if (e && old)
-		e->up_at = up_at;
-	if (e && closing)
+	if (e && known) {
+		e->up_at = old.up_at;
+		e->first_spi_i = old.first_spi_i;
+		e->first_initiator = old.first_initiator;
+	}
+	if (e && old.closing)
 		cw_tunnel_close_ike(e, false, now, out);
 	if (!t->last_rekey_is_child)
 		t->last_rekey_error = CW_CAUSE_NONE;
 }
 
-/* Children come one after another: those that are missing still are on their way too. */
+/* Children come one after another: while one comes, the others are on their way still. */
 static void children_coming(struct cw_tunnel *t, struct cw_time now)
 {
-	struct cw_time later = cw_time_add_ms(now, 2 * CW_TUNNEL_CHILD_GRACE_MS);
+	const struct cw_ike_sa_info *ike = cw_tunnel_primary(t);
 
-	for (uint32_t i = 0; i < t->pairs; i++) {
-		if (!cw_time_is_never(t->pair[i].due) && t->pair[i].due.us < later.us)
-			t->pair[i].due = later;
+	for (uint32_t i = 0; ike && i < t->pairs; i++) {
+		struct pair_entry *p = &t->pair[i];
+		struct cw_time later = p->tries ? cw_time_add_s(now, CW_TUNNEL_CHILD_GUARD_S) :
+						  cw_time_add_ms(now, 2 * cw_tunnel_child_grace_ms(ike));
+
+		if (p->coming && !cw_time_is_never(p->due) && p->due.us < later.us)
+			p->due = later;
 	}
 }
 
@@ -191,22 +203,24 @@ static void lost_child(struct cw_tunnel *t, uint32_t child_id, enum cw_cause cau
 {
 	struct child_entry *c = cw_tunnel_child_find(t, child_id);
 	struct pair_entry *p;
-	uint32_t pair;
+	uint32_t pair, ms;
 
 	if (!c)
 		return;
 	pair = c->info.pair;
 	cw_tunnel_child_drop(t, child_id);
-	if (pair >= t->pairs || cw_tunnel_pair_carries(t, pair) || !cw_tunnel_ike_live(t))
+	if (pair >= t->pairs || cw_tunnel_pair_carries(t, pair) || !cw_tunnel_primary(t))
 		return;
-	/* Soon the first time, but not before its IKE_SA can be told as gone as well; then the pause grows
-	 * with what comes of it. */
+	/* Soon the first time, but not before its IKE_SA can be told as gone as well; then the pause grows with
+	 * what comes of it. */
 	cw_tunnel_set_why(t, cause == CW_CAUSE_NONE ? CW_CAUSE_LOST : cause, detail, now);
 	t->why_is_child = true;
 	p = &t->pair[pair];
-	p->due = cw_time_add_ms(now, p->tries ? cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, p->tries,
-							      cw_backoff_random(&t->random)) :
-						CHILD_LOST_MS);
+	ms = cw_tunnel_primary(t)->initiator ? CHILD_LOST_INITIATOR_MS : CHILD_LOST_RESPONDER_MS;
+	if (p->tries)
+		ms = cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, p->tries, cw_backoff_random(&t->random));
+	p->due = cw_time_add_ms(now, ms);
+	p->coming = ms == CHILD_LOST_RESPONDER_MS;
 }
 
 void cw_tunnel_hear_event(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
@@ -335,7 +349,8 @@ static bool surely_doubled(const struct child_entry *c, const struct child_entry
 }
 
 /* Of two children of one pair, closes one; see settle_child_duplicates() in tunnel_fsm.c. */
-static void close_doubled(struct cw_tunnel *t, struct cw_time poll_at, struct cw_tunnel_actions *out)
+static void close_doubled(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
+			  struct cw_tunnel_actions *out)
 {
 	const struct cw_ike_sa_info *primary = cw_tunnel_primary(t);
 
@@ -352,8 +367,13 @@ static void close_doubled(struct cw_tunnel *t, struct cw_time poll_at, struct cw
 
 			loses |= surely_doubled(c, d, poll_at) && cw_tunnel_child_wins(d, c, primary->version);
 		}
-		if (loses && cw_tunnel_has_room(out))
-			cw_tunnel_order(out, CW_TA_TERMINATE_CHILD, c->info.child_id);
+		if (!loses)
+			continue;
+		if (!cw_tunnel_has_room(out)) {
+			t->child_dup_at = cw_time_add_s(now, 1); /* the rest on another snapshot */
+			break;
+		}
+		cw_tunnel_order(out, CW_TA_TERMINATE_CHILD, c->info.child_id);
 	}
 }
 
@@ -376,7 +396,7 @@ void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, st
 		if (c->known_at.us < poll_at.us && c->seen_at.us < poll_at.us)
 			lost_child(t, c->info.child_id, CW_CAUSE_LOST, "", now);
 	}
-	close_doubled(t, poll_at, out);
+	close_doubled(t, poll_at, now, out);
 	/* An attempt that the engine forgot, or whose end was told and not heard. */
 	if ((t->activity == ACT_CONNECTING || t->activity == ACT_ABANDONING) && !attempt_seen &&
 	    cw_time_diff_us(poll_at, t->act_at) >= CW_TUNNEL_ORDER_LAG_S * 1000000LL)

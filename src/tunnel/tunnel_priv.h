@@ -21,6 +21,7 @@
 #define CW_TUNNEL_ORDER_LAG_S 2	   /* an order to the engine has had its effect after so long */
 #define CW_TUNNEL_CLOSE_PATIENCE_S 4 /* a DELETE without an answer: don't wait any longer */
 #define CW_TUNNEL_CHILD_GRACE_MS 2000 /* the children that come with the IKE_SA */
+#define CW_TUNNEL_CHILD_GUARD_S 12    /* an asked-for child that says nothing */
 #define CW_TUNNEL_CHILD_DUP_S 5 /* two children of one pair for longer than a rekey takes: one is too many */
 
 enum want { WANT_DOWN, WANT_LISTEN, WANT_UP };
@@ -40,6 +41,8 @@ struct ike_entry {
 	struct cw_time known_at; /* first heard of under this id */
 	struct cw_time seen_at;	 /* last snapshot that showed it */
 	struct cw_time up_at;	 /* established; kept over rekeys; meaningless while connecting */
+	uint64_t first_spi_i;	 /* spi_i and initiator of the first of its line; kept over rekeys */
+	bool first_initiator;
 	struct cw_time close_at; /* closing: when to ask again, harder */
 	bool closing;		 /* we asked for its end */
 	bool initial_contact;	 /* the peer said that it has no other */
@@ -57,6 +60,7 @@ struct pair_entry {
 	bool kept;	      /* a live child on an IKE_SA that we don't close */
 	uint32_t installed;   /* how many on the primary IKE_SA; more than one is one too many */
 	struct cw_time due;   /* missing: ask for it then; NEVER: not missing */
+	bool coming;	      /* it was asked for, or comes with the IKE_SA: due is for doubt only */
 	uint32_t tries;	      /* asked for, since it was last well up */
 };
 
@@ -173,6 +177,9 @@ void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const ch
 void cw_tunnel_close_ike(struct ike_entry *e, bool force, struct cw_time now, struct cw_tunnel_actions *out);
 /* Adds an action on an SA. */
 void cw_tunnel_order(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind, uint32_t id);
+/* How long children may take to come by themselves. The initiator of the IKE_SA brings them along; the
+ * responder gives it twice the time. */
+int64_t cw_tunnel_child_grace_ms(const struct cw_ike_sa_info *ike);
 /* Is there room for orders beside what ends a step? */
 bool cw_tunnel_has_room(const struct cw_tunnel_actions *out);
 

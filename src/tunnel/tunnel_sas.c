@@ -28,7 +28,9 @@ struct ike_entry *cw_tunnel_ike_put(struct cw_tunnel *t, const struct cw_ike_sa_
 		if (t->n_ikes == CW_TUNNEL_IKES_MAX)
 			return NULL;
 		e = &t->ikes[t->n_ikes++];
-		*e = (struct ike_entry){ .known_at = now };
+		*e = (struct ike_entry){
+			.known_at = now, .first_spi_i = info->spi_i, .first_initiator = info->initiator,
+		};
 	}
 	e->info = *info;
 	e->info_at = now;
@@ -76,32 +78,16 @@ bool cw_tunnel_ike_crossed(const struct ike_entry *a, const struct ike_entry *b)
 {
 	int64_t apart_us = cw_time_diff_us(a->up_at, b->up_at);
 
-	return a->info.initiator != b->info.initiator && apart_us <= CROSSING_US && apart_us >= -CROSSING_US;
-}
-
-static size_t children_on(const struct cw_tunnel *t, uint32_t ike_id)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->n_children; i++)
-		n += t->children[i].info.ike_id == ike_id && cw_tunnel_child_live(&t->children[i]);
-	return n;
+	return a->first_initiator != b->first_initiator && apart_us <= CROSSING_US && apart_us >= -CROSSING_US;
 }
 
 /* Does a count rather than b? */
-static bool ike_wins(const struct cw_tunnel *t, const struct ike_entry *a, const struct ike_entry *b)
+static bool ike_wins(const struct ike_entry *a, const struct ike_entry *b)
 {
 	int64_t apart_us = cw_time_diff_us(a->up_at, b->up_at);
 
-	/* IKEv1's children go over to another IKE_SA as the engines see fit: stay with them. */
-	if (a->info.version == 1 && b->info.version == 1) {
-		size_t on_a = children_on(t, a->info.ike_id), on_b = children_on(t, b->info.ike_id);
-
-		if (on_a != on_b)
-			return on_a > on_b;
-	}
 	if (cw_tunnel_ike_crossed(a, b))
-		return a->info.spi_i < b->info.spi_i;
+		return a->first_spi_i < b->first_spi_i;
 	if (apart_us)
 		return apart_us > 0;
 	return a->info.ike_id > b->info.ike_id;
@@ -112,7 +98,7 @@ const struct ike_entry *cw_tunnel_ike_best(const struct cw_tunnel *t)
 	const struct ike_entry *best = NULL;
 
 	for (size_t i = 0; i < t->n_ikes; i++) {
-		if (ike_live(&t->ikes[i]) && (!best || ike_wins(t, &t->ikes[i], best)))
+		if (ike_live(&t->ikes[i]) && (!best || ike_wins(&t->ikes[i], best)))
 			best = &t->ikes[i];
 	}
 	return best;
@@ -151,7 +137,9 @@ struct child_entry *cw_tunnel_child_put(struct cw_tunnel *t, const struct cw_chi
 		if (t->n_children == t->max_children)
 			return NULL;
 		c = &t->children[t->n_children++];
-		*c = (struct child_entry){ .known_at = now, .line_at = now };
+		*c = (struct child_entry){
+			.known_at = now, .line_at = cw_time_add_s(now, -(int64_t)info->installed_s_ago),
+		};
 	}
 	c->info = *info;
 	c->info_at = now;

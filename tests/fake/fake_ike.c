@@ -92,11 +92,13 @@ static struct cw_ike_sa_info info_of(const struct fake_ike *e, const struct fake
 	return i;
 }
 
-static struct cw_child_info child_info_of(const struct fake_sa *sa, const struct child *c)
+static struct cw_child_info child_info_of(const struct fake_ike *e, const struct fake_sa *sa,
+					  const struct child *c)
 {
 	return (struct cw_child_info){
 		.child_id = c->id, .ike_id = sa->id, .pair = c->pair, .spi_in = c->spi_in,
 		.spi_out = c->spi_out, .state = c->state, .rekey_in_s = -1, .expires_in_s = -1,
+		.installed_s_ago = (uint32_t)(cw_time_diff_us(now_of(e), c->at) / 1000000),
 	};
 }
 
@@ -123,7 +125,7 @@ static void tell_child(struct fake_ike *e, enum cw_ike_event_kind kind, const st
 {
 	struct cw_ike_event ev = {
 		.kind = kind, .ike_id = sa->id, .old_id = old_id, .cause = cause, .by_us = by_us,
-		.is_child = true, .child = child_info_of(sa, c),
+		.is_child = true, .child = child_info_of(e, sa, c),
 	};
 
 	tell(e, &ev);
@@ -132,7 +134,7 @@ static void tell_child(struct fake_ike *e, enum cw_ike_event_kind kind, const st
 static void tell_child_failed(struct fake_ike *e, const struct fake_sa *sa, uint32_t pair,
 			      enum cw_cause cause, bool by_us)
 {
-	struct child c = { .pair = pair };
+	struct child c = { .pair = pair, .at = now_of(e) };
 
 	tell_child(e, CW_IKE_EV_FAILED, sa, &c, 0, cause, by_us);
 }
@@ -500,7 +502,8 @@ static void on_request(struct fake_ike *e, const struct msg *m)
 		sa = sa_new(e, false);
 		sa->peer_spi = m->from_spi;
 	}
-	if (!sa)
+	/* The peer may be ahead of us: its answer to our AUTH got lost, and what it asks has to wait. */
+	if (!sa || (sa->initiator && sa->state == CW_IKE_SA_CONNECTING))
 		return;
 	sa->last_in = now_of(e);
 	if (m->mid + 1 == sa->peer_mid) { /* a retransmission */
@@ -757,7 +760,7 @@ static void poll_now(struct fake_ike *e, uint32_t poll)
 		do {
 			ev.n_children = 0;
 			for (; i < sa->n_children && ev.n_children < CW_IKE_CHILDREN_MAX; i++)
-				ev.children[ev.n_children++] = child_info_of(sa, &sa->children[i]);
+				ev.children[ev.n_children++] = child_info_of(e, sa, &sa->children[i]);
 			ev.last = !sa->next && i == sa->n_children;
 			at = cw_time_add_us(at, fake_world_random(e->world, 800));
 			fake_world_at(e->world, at, record, e, e->epoch, &ev, sizeof(ev));

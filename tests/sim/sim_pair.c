@@ -484,13 +484,14 @@ static size_t live_children(const struct cw_tunnel *t)
 	return n;
 }
 
-static bool check_host(struct sim *s, const struct host *h, const char *when)
+static bool check_host(struct sim *s, const struct host *h, const char *when, bool early)
 {
 	struct fake_count n = fake_ike_count(&h->ike);
 	char end = h->ike.end ? 'B' : 'A';
 
-	/* What an IKEv1 peer of another make keeps of an earlier life is its own affair. */
-	if (h->stock.is && h->ike.version == 1 && n.ikes == 1 && n.children >= h->ike.pairs)
+	/* IKEv1 leaves it open to which IKE_SA a child belongs, so closing one of two can leave a child at one
+	 * end only. It takes a look or two to find that out, and a peer of another make never does. */
+	if (h->ike.version == 1 && n.ikes == 1 && (h->stock.is || (early && n.children > h->ike.pairs)))
 		return false;
 	if (n.ikes != 1 || n.children != h->ike.pairs || n.others)
 		return bad(s, "%s, %c has %u IKE_SAs, %u children, %u leftovers", when, end, n.ikes, n.children, n.others);
@@ -505,11 +506,11 @@ static bool check_host(struct sim *s, const struct host *h, const char *when)
 	return false;
 }
 
-static bool check(struct sim *s, const char *when)
+static bool check(struct sim *s, const char *when, bool early)
 {
 	struct fake_count a = fake_ike_count(&s->hosts[0].ike), b = fake_ike_count(&s->hosts[1].ike);
 
-	if (check_host(s, &s->hosts[0], when) || check_host(s, &s->hosts[1], when))
+	if (check_host(s, &s->hosts[0], when, early) || check_host(s, &s->hosts[1], when, early))
 		return true;
 	if (a.spi_i != b.spi_i || (a.children == b.children && a.child_spis != b.child_spis))
 		return bad(s, "%s, the two ends have different SAs", when);
@@ -517,7 +518,7 @@ static bool check(struct sim *s, const char *when)
 }
 
 /* A rekey in flight has two children for a moment: look again a little later. */
-static bool check_soon(struct sim *s, const char *when)
+static bool check_soon(struct sim *s, const char *when, bool early)
 {
 	for (int i = 0; i < 20; i++) {
 		struct fake_count a = fake_ike_count(&s->hosts[0].ike), b = fake_ike_count(&s->hosts[1].ike);
@@ -527,7 +528,7 @@ static bool check_soon(struct sim *s, const char *when)
 			break;
 		fake_world_run_until(s->world, cw_time_add_ms(fake_world_now(s->world), 37));
 	}
-	return check(s, when);
+	return check(s, when, early);
 }
 
 /* ---- one seed ---- */
@@ -592,7 +593,7 @@ static bool run_story(struct sim *s)
 	}
 	heal(s);
 	fake_world_run_until(s->world, cw_time_add_s(fake_world_now(s->world), BACK_S));
-	if (check_soon(s, "15 s after the path is good"))
+	if (check_soon(s, "15 s after the path is good", true))
 		return true;
 	begun = s->hosts[0].ike.initiated + s->hosts[1].ike.initiated;
 	changes = s->hosts[0].carrying_changes + s->hosts[1].carrying_changes;
@@ -601,7 +602,7 @@ static bool run_story(struct sim *s)
 		return bad(s, "IKE_SAs were begun in the calm");
 	if (s->hosts[0].carrying_changes + s->hosts[1].carrying_changes != changes)
 		return bad(s, "CARRYING changed in the calm");
-	if (check_soon(s, "a minute later"))
+	if (check_soon(s, "a minute later", false))
 		return true;
 	/* Two tries a second at most: orders to restart count as tries, a peer that restarts too. */
 	most = 20 + 2 * (uint32_t)(cw_time_diff_us(fake_world_now(s->world), begin) / 1000000);
