@@ -40,4 +40,6 @@ CW_LOG_ID(SELECTORS_NARROWED, 1309, "The peer agreed to narrower selectors than 
 CW_LOG_ID(NAT_FOUND, 1310, "There is a NAT between us and the peer.", "Nothing to do unless nat-traversal is \"never\".")
 CW_LOG_ID(RESOLVE_FAILED, 1311, "The peer's name can't be resolved now; it is asked again at every try.",
 	  "Check the name and the resolver.")
+CW_LOG_ID(ONE_WAY, 1312, "The tunnel is up, but data only goes out.",
+	  "See that ESP (or UDP 4500) passes both ways and that the far side has a route back.")
 CW_LOG_ID(CTL_REFUSED, 1401, "A control request was refused.", "The line gives the reason.")

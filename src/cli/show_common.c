@@ -74,6 +74,21 @@ const char *cw_show_next_try(const json_t *tunnel, char *buf, size_t size)
 	return buf;
 }
 
+const char *cw_show_one_way(const json_t *tunnel, char *buf, size_t size)
+{
+	int64_t for_s = cw_show_number(tunnel, "one-way-s");
+	bool encap = cw_show_bool(json_object_get(tunnel, "ike"), "encap");
+	char age[CW_TEXT_SHORT];
+
+	buf[0] = '\0';
+	if (for_s > 0)
+		snprintf(buf, size,
+			"IKE answers, but nothing comes back for %s: does %s pass both ways, and "
+			"does the far side route back?",
+			cw_text_duration(for_s, age, sizeof(age)), encap ? "UDP 4500" : "ESP (IP protocol 50)");
+	return buf;
+}
+
 static bool is_well(const json_t *tunnel)
 {
 	return strcmp(cw_show_text(tunnel, "state"), "up") == 0 ||

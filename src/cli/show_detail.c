@@ -216,7 +216,7 @@ static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
 	const json_t *cause = json_object_get(tunnel, "cause");
 	const json_t *last = json_object_get(tunnel, "last-error");
 	const char *remedy = cw_show_text(cause, "remedy");
-	char next[64], when[CW_TEXT_SHORT + 2];
+	char next[64], when[CW_TEXT_SHORT + 2], one_way[CW_SHOW_ONE_WAY];
 
 	add_cause(out, "why", cause, "");
 	if (cw_show_text(tunnel, "conf-error")[0])
@@ -226,6 +226,8 @@ static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
 	cw_show_next_try(tunnel, next, sizeof(next));
 	if (next[0])
 		row(out, "next", "%s", next);
+	if (cw_show_one_way(tunnel, one_way, sizeof(one_way))[0])
+		row(out, "data path", "%s", one_way);
 	if (json_is_object(last)) {
 		cw_text_time(cw_show_number(last, "at-wall-s"), when, CW_TEXT_SHORT);
 		/* Most often it is why the tunnel is where it is, and that stands above. */

@@ -140,6 +140,14 @@ static void add_right(struct cw_text *out, const char *s, size_t width)
 	cw_text_add(out, s);
 }
 
+/* A paragraph under a tunnel's line. */
+static void add_below(struct cw_text *out, const char *line, size_t indent)
+{
+	for (size_t n = 0; n < indent; n++)
+		cw_text_add(out, " ");
+	cw_text_wrap(out, indent, CW_SHOW_COLUMNS, line);
+}
+
 static void add_why(struct cw_text *out, const json_t *tunnel, size_t indent)
 {
 	const json_t *cause = json_object_get(tunnel, "cause");
@@ -154,14 +162,12 @@ static void add_why(struct cw_text *out, const json_t *tunnel, size_t indent)
 	snprintf(line, sizeof(line), "%s%s%s%s%s%s", text, detail[0] && text[0] ? " (" : "", detail,
 		detail[0] && text[0] ? ")" : "", next[0] && (text[0] || detail[0]) ? "; " : "",
 		next);
-	for (size_t n = 0; n < indent; n++)
-		cw_text_add(out, " ");
-	cw_text_wrap(out, indent, CW_SHOW_COLUMNS, line);
+	add_below(out, line, indent);
 }
 
 static void add_line(struct cw_text *out, const json_t *tunnel, const struct widths *w, bool color)
 {
-	char buf[CW_TEXT_SHORT];
+	char buf[CW_TEXT_SHORT], one_way[CW_SHOW_ONE_WAY];
 
 	cw_text_add_safe(out, cw_show_text(tunnel, "name"), w->name);
 	cw_text_add(out, "  ");
@@ -178,6 +184,8 @@ static void add_line(struct cw_text *out, const json_t *tunnel, const struct wid
 	cw_text_add(out, "\n");
 	if (strcmp(cw_show_text(tunnel, "state"), "up") != 0)
 		add_why(out, tunnel, w->name + 2);
+	else if (cw_show_one_way(tunnel, one_way, sizeof(one_way))[0])
+		add_below(out, one_way, w->name + 2);
 }
 
 void cw_show_overview(struct cw_text *out, const struct json_t *answer, bool color)

@@ -29,6 +29,12 @@ void cw_show_state(struct cw_text *out, const struct json_t *tunnel, bool color,
  */
 void cw_show_notes(struct cw_text *out, const struct json_t *answer, bool color);
 
+/* Enough for cw_show_one_way(). */
+#define CW_SHOW_ONE_WAY 192
+
+/* What is wrong with the data path of a tunnel that is up, or "". Returns buf. */
+const char *cw_show_one_way(const struct json_t *tunnel, char *buf, size_t size);
+
 /* "try 7 in 42s", or "" where none is planned. Returns buf. */
 const char *cw_show_next_try(const struct json_t *tunnel, char *buf, size_t size);
 

@@ -351,7 +351,7 @@ static enum cw_rc make_slots(struct cw_gateway *gw)
 			s->index = (uint32_t)gw->n_slots;
 			s->in_site = (uint32_t)k;
 			s->pairs = s->conf->selectors == CW_SEL_ANY ? 1 : count_pairs(conf, site);
-			s->silent_since = CW_TIME_NEVER;
+			s->silent_since = s->one_way_since = CW_TIME_NEVER;
 			s->asked_at = gw->started_at;
 			s->tunnel = cw_tunnel_new(s->conf, s->index, 1, s->pairs,
 						  seed_of(gw, s->index), gw->started_at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The gateway's side of the kernel: interfaces, routes, drop policies, counters. Each function makes the
+ * The gateway's side of the kernel: interfaces, routes, drop policies. Each function makes the
  * whole of its matter be as wanted, so it may be called at any time and again.
  */
 #include "daemon/gateway_priv.h"
@@ -272,100 +272,4 @@ void cw_gateway_reconcile(struct cw_gateway *gw)
 	}
 	cw_gateway_routes(gw);
 	check_forwarding(gw);
-}
-
-/* ---- counters ---- */
-
-/* Reads both SAs of a child; false when the kernel has one of them no more. */
-static bool read_child(struct cw_gateway *gw, const struct slot *s, const struct cw_ike_sa_info *ike,
-		       const struct cw_child_info *c, struct cw_sa_stats *in, struct cw_sa_stats *out)
-{
-	struct cw_sa_key key_in = {
-		.src = ike->remote, .dst = ike->local, .spi = c->spi_in, .if_id = cw_gateway_if_id(s),
-		.mark = cw_gateway_mark(s), .mark_mask = cw_gateway_mark(s) ? UINT32_MAX : 0,
-	};
-	struct cw_sa_key key_out = key_in;
-	struct cw_kernel_err err = { 0 };
-
-	key_out.src = ike->local;
-	key_out.dst = ike->remote;
-	key_out.spi = c->spi_out;
-	return gw->kernel->ops->sa_query(gw->kernel, &key_in, in, &err) != CW_E_NOT_FOUND &&
-	       gw->kernel->ops->sa_query(gw->kernel, &key_out, out, &err) != CW_E_NOT_FOUND;
-}
-
-void cw_gateway_counters(struct cw_gateway *gw, struct slot *s)
-{
-	const struct cw_ike_sa_info *ike = cw_tunnel_primary(s->tunnel);
-
-	for (size_t i = 0; ike && i < cw_tunnel_children(s->tunnel); i++) {
-		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
-		struct cw_sa_stats in = { 0 }, out = { 0 };
-
-		if ((c->state != CW_CHILD_INSTALLED && c->state != CW_CHILD_REKEYING) ||
-		    c->ike_id != ike->ike_id || !read_child(gw, s, ike, c, &in, &out))
-			continue;
-		cw_tunnel_child_counters(s->tunnel, c->child_id, in.bytes, in.packets, out.bytes, out.packets);
-	}
-}
-
-/* Looks at one tunnel's SAs: are they still there, and does data that goes out come back? */
-static void sample(struct cw_gateway *gw, struct slot *s)
-{
-	const struct cw_ike_sa_info *ike = cw_tunnel_primary(s->tunnel);
-	struct cw_time now = cw_gateway_now(gw);
-	uint64_t sum_in = 0, sum_out = 0;
-	uint32_t broken = 0;
-
-	for (size_t i = 0; ike && i < cw_tunnel_children(s->tunnel); i++) {
-		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
-		struct cw_sa_stats in = { 0 }, out = { 0 };
-
-		if (c->state != CW_CHILD_INSTALLED || c->ike_id != ike->ike_id)
-			continue;
-		if (!read_child(gw, s, ike, c, &in, &out)) {
-			broken = c->child_id;
-			continue;
-		}
-		cw_tunnel_child_counters(s->tunnel, c->child_id, in.bytes, in.packets, out.bytes, out.packets);
-		sum_in += in.packets;
-		sum_out += out.packets;
-	}
-
-	/* Twice in a row: once may be a rekey that the engine has not told us of yet. */
-	if (broken && broken == s->broken_child) {
-		struct cw_tunnel_event ev = { .kind = CW_TEV_CHILD_BROKEN, .child_id = broken };
-
-		cw_log(CW_LOG_WARNING, CW_LOG_TUNNEL_DOWN, s->conf->name,
-		       "an SA is gone from the kernel that IKE holds for installed; making the CHILD_SA anew");
-		cw_gateway_step(gw, s, &ev);
-		broken = 0;
-	}
-	s->broken_child = broken;
-
-	if (sum_out > s->seen_out && sum_in <= s->seen_in && ike) {
-		if (cw_time_is_never(s->silent_since))
-			s->silent_since = now;
-	} else if (sum_in != s->seen_in || !ike) {
-		s->silent_since = CW_TIME_NEVER;
-	}
-	s->seen_in = sum_in;
-	s->seen_out = sum_out;
-	if (!cw_time_is_never(s->silent_since) &&
-	    cw_time_reached(cw_time_add_s(s->silent_since, CW_GATEWAY_SILENCE_S), now) &&
-	    cw_time_reached(cw_time_add_s(s->asked_at, s->conf->dpd_delay_s), now)) {
-		struct cw_tunnel_event ev = { .kind = CW_TEV_SILENCE };
-
-		s->asked_at = now;
-		s->silent_since = CW_TIME_NEVER;
-		cw_gateway_step(gw, s, &ev);
-	}
-}
-
-void cw_gateway_sample(struct cw_gateway *gw)
-{
-	for (size_t i = 0; i < gw->n_slots; i++) {
-		if (!gw->slots[i].unusable)
-			sample(gw, &gw->slots[i]);
-	}
 }

@@ -2,7 +2,8 @@
 /*
  * gateway_priv: the gateway from inside; for gateway*.c alone.
  *
- * gateway.c starts, stops and steps; gateway_kernel.c keeps interfaces, routes and counters as wanted;
+ * gateway.c starts, stops and steps; gateway_kernel.c keeps interfaces and routes as wanted;
+ * gateway_sample.c reads the counters of SAs;
  * gateway_view.c answers the control socket.
  */
 #ifndef CW_DAEMON_GATEWAY_PRIV_H
@@ -44,6 +45,10 @@ struct slot {
 	uint64_t seen_in, seen_out;
 	struct cw_time silent_since; /* NEVER: it is not */
 	struct cw_time asked_at;     /* last SILENCE */
+	struct cw_time one_way_since; /* of the first packet that nothing came back after; NEVER: none */
+	struct cw_time last_out_at;
+	uint64_t one_way_packets; /* out since then */
+	bool one_way_said;
 	uint32_t broken_child;	     /* missing in the kernel at the last look; 0: none */
 };
 
@@ -79,12 +84,18 @@ enum cw_rc cw_gateway_place(struct cw_gateway *gw, char *reterr, size_t size);
 void cw_gateway_link(struct cw_gateway *gw, struct slot *s);
 void cw_gateway_routes(struct cw_gateway *gw);
 void cw_gateway_reconcile(struct cw_gateway *gw);
-void cw_gateway_sample(struct cw_gateway *gw);
-/* Reads the counters of a tunnel's SAs from the kernel into the tunnel. */
-void cw_gateway_counters(struct cw_gateway *gw, struct slot *s);
 uint32_t cw_gateway_if_id(const struct slot *s);
 uint32_t cw_gateway_mark(const struct slot *s);
 bool cw_gateway_has_link(const struct slot *s);
+
+/* ---- gateway_sample.c ---- */
+
+/* Looks at all SAs: whether they are there, and whether what goes out comes back. */
+void cw_gateway_sample(struct cw_gateway *gw);
+/* Reads the counters of a tunnel's SAs from the kernel into the tunnel. */
+void cw_gateway_counters(struct cw_gateway *gw, struct slot *s);
+/* For how long data has gone out and none has come back, once that is worth a word; else 0. */
+uint32_t cw_gateway_one_way_s(const struct cw_gateway *gw, const struct slot *s);
 
 /* ---- gateway_view.c ---- */
 

@@ -106,6 +106,7 @@ static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 		v->mtu = s->conf->mtu;
 		v->inside_addr = s->conf->inside_addr;
 	}
+	v->one_way_s = cw_gateway_one_way_s(gw, s);
 	add_routes(s, v);
 	if (s->unusable) {
 		v->wanted_up = s->conf->start;

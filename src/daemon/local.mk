@@ -7,6 +7,7 @@ causewayd_SOURCES = \
 	src/daemon/gateway.h \
 	src/daemon/gateway_kernel.c \
 	src/daemon/gateway_priv.h \
+	src/daemon/gateway_sample.c \
 	src/daemon/gateway_view.c \
 	src/daemon/main.c
 causewayd_CPPFLAGS = $(AM_CPPFLAGS) -DCW_SYSCONFDIR='"$(sysconfdir)"'

@@ -247,6 +247,29 @@ static void test_long_peers(void **state)
 	}
 }
 
+/* A tunnel that is up and whose data does not come back has a line for that in both forms. */
+static void test_one_way(void **state)
+{
+	static const char want[] = "but nothing comes back for";
+	void (*const show[])(struct cw_text *, const json_t *, bool) = { cw_show_overview, cw_show_detail };
+
+	(void)state;
+	for (size_t i = 0; i < N(show); i++) {
+		for (int64_t for_s = 0; for_s <= 25; for_s += 25) {
+			json_t *answer = load_answer();
+			struct cw_text text = { 0 };
+
+			keep_site(answer, "azure-weu");
+			json_object_set_new(tunnel_number(answer, 0), "one-way-s", json_integer(for_s));
+			show[i](&text, answer, false);
+			assert_int_equal(for_s != 0, strstr(text.s, want) != NULL);
+			expect_narrow(text.s);
+			cw_text_free(&text);
+			json_decref(answer);
+		}
+	}
+}
+
 /* A file of the tree, zero-terminated; to be freed. */
 static char *read_file(const char *rel)
 {
@@ -419,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_texts),
 		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_long_peers),
+		cmocka_unit_test(test_one_way),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_wrap),
