@@ -91,7 +91,8 @@ class Libreswan:
                           "--briefstatus"])[0] == 0
 
     def _write(self):
-        text = "config setup\n\tuniqueids=no\n\tikev1-policy=accept\n\n"
+        text = "config setup\n\tuniqueids=%s\n\tikev1-policy=accept\n\n" % (
+            "yes" if self.uniqueids else "no")
         for name, lines in self.connections.items():
             text += "conn %s\n" % name + "".join(
                 "\t%s=%s\n" % item for item in lines.items()) + "\n"
