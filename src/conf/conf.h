@@ -40,8 +40,6 @@ enum cw_interface_mode { CW_IF_AUTO, CW_IF_XFRM, CW_IF_VTI, CW_IF_POLICY };
 /* ANY: 0.0.0.0/0 and ::/0 both ways, routing decides. NETWORKS: a CHILD_SA per pair of prefixes. */
 enum cw_selectors { CW_SEL_ANY, CW_SEL_NETWORKS };
 
-enum cw_data_plane { CW_PLANE_AUTO, CW_PLANE_KERNEL };
-
 /* A lifetime of SAs. 0 means "no limit of this kind"; time_s is never 0. */
 struct cw_lifetime_conf {
 	uint32_t time_s;	 /* hard end */
@@ -133,7 +131,6 @@ struct cw_gateway_conf {
 	uint32_t asn;		  /* 0: none */
 	struct cw_addr local_addr;
 	struct cw_addr public_addr;
-	enum cw_data_plane data_plane;
 	enum cw_log_level log_level;
 	const char *control_socket; /* path */
 };

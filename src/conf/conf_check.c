@@ -186,6 +186,10 @@ static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *si
 		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
 		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side, "
 		       "or asn");
+	if (site->balance)
+		say_at(r, i, -1, CW_CONF_WARNING, "balance", "true",
+		       "is not done yet: the first tunnel that is up carries all traffic",
+		       "leave it out for now");
 	check_site_asn(r, i, site, profile);
 }
 

@@ -14,7 +14,6 @@
 const char *const cw_names_nat_traversal[] = { "auto", "force", "never", NULL };
 const char *const cw_names_interface_mode[] = { "auto", "xfrm", "vti", "policy", NULL };
 const char *const cw_names_selectors[] = { "any", "networks", NULL };
-const char *const cw_names_data_plane[] = { "auto", "kernel", NULL };
 const char *const cw_names_log_level[] = { "error", "warning", "notice", "info", "debug", NULL };
 
 static const struct cw_setting settings[] = {
@@ -41,9 +40,6 @@ static const struct cw_setting settings[] = {
 	  .type = CW_TYPE_ADDR,
 	  .help = "Address under which the peers see this machine, where a NAT lies between. It "
 		  "is the identity that is shown to them." },
-	{ .name = "data-plane", .levels = CW_LEVEL_GATEWAY, .home = G(data_plane),
-	  .type = CW_TYPE_CHOICE, .choices = cw_names_data_plane, .dflt = "\"auto\"",
-	  .help = "Who carries the packets. auto looks once at start and says what it chose." },
 	{ .name = "log-level", .levels = CW_LEVEL_GATEWAY, .home = G(log_level),
 	  .type = CW_TYPE_CHOICE, .choices = cw_names_log_level, .dflt = "\"notice\"",
 	  .help = "The least important lines that are still logged." },
@@ -63,8 +59,8 @@ static const struct cw_setting settings[] = {
 	  .help = "The networks of the site: they are routed through its tunnels." },
 	{ .name = "balance", .levels = CW_LEVEL_SITE, .home = S(balance), .type = CW_TYPE_BOOL,
 	  .dflt = "false",
-	  .help = "true: all usable tunnels of the site carry traffic. false: the first usable "
-		  "one does." },
+	  .help = "true: all usable tunnels of the site shall carry traffic (read, and not done "
+		  "yet). false: the first usable one does." },
 	{ .name = "enabled", .levels = CW_LEVEL_SITE, .home = S(enabled), .type = CW_TYPE_BOOL,
 	  .dflt = "true", .help = "false leaves the whole site out." },
 

@@ -82,7 +82,6 @@ const char *cw_type_name(enum cw_setting_type type);
 extern const char *const cw_names_nat_traversal[];
 extern const char *const cw_names_interface_mode[];
 extern const char *const cw_names_selectors[];
-extern const char *const cw_names_data_plane[];
 extern const char *const cw_names_log_level[];
 
 #endif
