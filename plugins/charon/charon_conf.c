@@ -262,6 +262,20 @@ static bool add_ts(child_cfg_t *child, bool local, const struct cw_prefix *prefi
 	return true;
 }
 
+/* Does anything in the config speak IPv6 inside the tunnel? Most peers have IPv4 alone there; to ask all
+ * of them for ::/0 would make each answer look narrowed. */
+static bool inner_ipv6(const struct cw_ike_tunnel *t)
+{
+	const struct cw_prefixes *far = &t->conf->site->networks;
+	bool found = t->conf->inside_addr.addr.family == CW_FAMILY_IPV6;
+
+	for (size_t i = 0; i < t->n_gateway_networks; i++)
+		found = found || t->gateway_networks[i].addr.family == CW_FAMILY_IPV6;
+	for (size_t i = 0; i < far->n; i++)
+		found = found || far->v[i].addr.family == CW_FAMILY_IPV6;
+	return found;
+}
+
 static bool add_any_child(peer_cfg_t *peer, const struct cw_ike_tunnel *t)
 {
 	static const struct cw_prefix any4 = { .addr = { .family = CW_FAMILY_IPV4 } };
@@ -272,7 +286,7 @@ static bool add_any_child(peer_cfg_t *peer, const struct cw_ike_tunnel *t)
 		return false;
 	add_ts(child, true, &any4);
 	add_ts(child, false, &any4);
-	if (t->conf->ike_version == CW_IKE_V2) {
+	if (t->conf->ike_version == CW_IKE_V2 && inner_ipv6(t)) {
 		add_ts(child, true, &any6);
 		add_ts(child, false, &any6);
 	}

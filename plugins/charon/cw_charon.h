@@ -19,8 +19,9 @@
  * - INITIAL_CONTACT is told after the peer proved its identity, right after IKE_UP.
  *
  * Selector pairs (CW_SEL_NETWORKS): for each gateway network in the order given, for each network of
- * the site of the same family, one CHILD_SA; numbered from 0 in this order. IKEv1 with CW_SEL_ANY
- * has 0.0.0.0/0 alone, since a Quick Mode has one selector a side.
+ * the site of the same family, one CHILD_SA; numbered from 0 in this order. CW_SEL_ANY is 0.0.0.0/0,
+ * and ::/0 beside it when a network or the inside address of the config is IPv6; with IKEv1 0.0.0.0/0
+ * alone, since a Quick Mode has one selector a side.
  *
  * Time limits. libcharon has one retransmission setting for everything, so its own giving up is put an
  * hour away and the limits are kept here, by a watch on each request that is waiting for its
