@@ -1,5 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 
 noinst_LIBRARIES += libcw_nl.a
-libcw_nl_a_SOURCES =
+libcw_nl_a_SOURCES = \
+	src/nl/kernel.c \
+	src/nl/kernel.h \
+	src/nl/kernel_addr.c \
+	src/nl/kernel_clean.c \
+	src/nl/kernel_event.c \
+	src/nl/kernel_link.c \
+	src/nl/kernel_move.c \
+	src/nl/kernel_policy.c \
+	src/nl/kernel_priv.h \
+	src/nl/kernel_probe.c \
+	src/nl/kernel_proc.c \
+	src/nl/kernel_route.c \
+	src/nl/kernel_sa.c \
+	src/nl/link_msg.c \
+	src/nl/nl_buf.c \
+	src/nl/nl_buf.h \
+	src/nl/nl_sock.c \
+	src/nl/nl_sock.h \
+	src/nl/route_msg.c \
+	src/nl/route_msg.h \
+	src/nl/xfrm_algo.c \
+	src/nl/xfrm_algo.h \
+	src/nl/xfrm_event.c \
+	src/nl/xfrm_move.c \
+	src/nl/xfrm_msg.c \
+	src/nl/xfrm_msg.h \
+	src/nl/xfrm_policy_msg.c \
+	src/nl/xfrm_wire.c \
+	src/nl/xfrm_wire.h
 libcw_nl_a_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
+
+cw_nl_tests = \
+	tests/unit/test_nl_sock \
+	tests/unit/test_route_msg \
+	tests/unit/test_xfrm_msg
+check_PROGRAMS += $(cw_nl_tests)
+TESTS += $(cw_nl_tests)
+
+cw_nl_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(MNL_CFLAGS)
+cw_nl_test_libs = libcw_nl.a libcw_base.a $(MNL_LIBS) $(CMOCKA_LIBS)
+
+# Errors that a socket pair can't make are put in the place of recvmsg(2).
+tests_unit_test_nl_sock_SOURCES = tests/unit/test_nl_sock.c
+tests_unit_test_nl_sock_CPPFLAGS = $(cw_nl_test_cppflags)
+tests_unit_test_nl_sock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
+tests_unit_test_nl_sock_LDADD = $(cw_nl_test_libs)
+
+tests_unit_test_route_msg_SOURCES = tests/unit/test_route_msg.c tests/unit/vector.c tests/unit/vector.h
+tests_unit_test_route_msg_CPPFLAGS = $(cw_nl_test_cppflags)
+tests_unit_test_route_msg_LDADD = $(cw_nl_test_libs)
+
+tests_unit_test_xfrm_msg_SOURCES = tests/unit/test_xfrm_msg.c tests/unit/vector.c tests/unit/vector.h
+tests_unit_test_xfrm_msg_CPPFLAGS = $(cw_nl_test_cppflags)
+tests_unit_test_xfrm_msg_LDADD = $(cw_nl_test_libs)
+
+EXTRA_DIST += \
+	tests/vectors/route \
+	tests/vectors/xfrm

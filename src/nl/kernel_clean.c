@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Removing what an earlier run left, and everything at the end. Only what the kernel shows with a
+ * sign of ours is touched.
+ */
+#include "nl/kernel_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* SPIs given to larval entries so that they can be deleted: "cw" in the upper half. */
+#define CLAIM_SPI_MIN 0x63770000u
+#define CLAIM_SPI_MAX 0x6377ffffu
+
+struct sweep {
+	struct cw_xfrm_state *states;
+	size_t n_states, room_states;
+	struct cw_policy *policies;
+	size_t n_policies, room_policies;
+	bool no_memory;
+};
+
+/* Room for one more of `size` bytes each. */
+static bool grow(struct sweep *s, void **array, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *grown;
+
+	if (n < *room)
+		return true;
+	grown = reallocarray(*array, more, size);
+	if (!grown) {
+		s->no_memory = true;
+		return false;
+	}
+	*array = grown;
+	*room = more;
+	return true;
+}
+
+static void sweep_restart(void *arg)
+{
+	struct sweep *s = arg;
+
+	s->n_states = 0;
+	s->n_policies = 0;
+}
+
+static void on_state(const struct nlmsghdr *nlh, void *arg)
+{
+	struct cw_xfrm_state state;
+	struct sweep *s = arg;
+	void *array = s->states;
+
+	if (!cw_xfrm_parse_sa(nlh, nlh->nlmsg_len, &state) || !cw_xfrm_state_ours(&state) ||
+	    !grow(s, &array, s->n_states, &s->room_states, sizeof(state)))
+		return;
+	s->states = array;
+	state.sa.enc_key = state.sa.integ_key = NULL; /* in a buffer that will be wiped */
+	s->states[s->n_states++] = state;
+}
+
+static void on_policy(const struct nlmsghdr *nlh, void *arg)
+{
+	struct sweep *s = arg;
+	struct cw_xfrm_pol pol;
+	void *array = s->policies;
+
+	if (!cw_xfrm_parse_policy(nlh, nlh->nlmsg_len, &pol) || !cw_xfrm_policy_ours(&pol) ||
+	    !grow(s, &array, s->n_policies, &s->room_policies, sizeof(pol.policy)))
+		return;
+	s->policies = array;
+	s->policies[s->n_policies++] = pol.policy;
+}
+
+static void on_claimed(const struct nlmsghdr *nlh, void *arg)
+{
+	struct cw_xfrm_state *ret = arg, state;
+
+	if (cw_xfrm_parse_sa(nlh, nlh->nlmsg_len, &state))
+		ret->sa.key.spi = state.sa.key.spi;
+}
+
+static enum cw_rc remove_state(struct kernel_nl *k, struct cw_xfrm_state *state,
+			       struct cw_kernel_err *reterr)
+{
+	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
+	size_t len;
+	enum cw_rc rc;
+
+	if (state->sa.key.spi == 0) {
+		len = cw_xfrm_build_claim(state, CLAIM_SPI_MIN, CLAIM_SPI_MAX, buf, sizeof(buf));
+		rc = cw_nl_request(k->xfrm, buf, len, on_claimed, state, reterr);
+		if (rc != CW_OK)
+			return rc;
+	}
+	return cw_kernel_nl_sa_del_locked(k, &state->sa.key, reterr);
+}
+
+static void keep_first(enum cw_rc *first, enum cw_rc rc)
+{
+	if (*first == CW_OK)
+		*first = rc;
+}
+
+/* Policies go first: without its SA a policy would ask for one. */
+static enum cw_rc clean_xfrm(struct kernel_nl *k, size_t *removed, struct cw_kernel_err *reterr)
+{
+	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
+	enum cw_rc first = CW_OK, rc;
+	struct sweep s = { 0 };
+
+	rc = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_policy_dump(buf, sizeof(buf)), on_policy,
+			sweep_restart, &s, reterr);
+	keep_first(&first, rc);
+	for (size_t i = 0; i < s.n_policies; i++) {
+		rc = cw_kernel_nl_policy_del_locked(k, &s.policies[i],
+						    first == CW_OK ? reterr : NULL);
+		keep_first(&first, rc);
+		*removed += rc == CW_OK;
+	}
+	rc = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_sa_dump(buf, sizeof(buf)), on_state,
+			sweep_restart, &s, first == CW_OK ? reterr : NULL);
+	keep_first(&first, rc);
+	for (size_t i = 0; i < s.n_states; i++) {
+		rc = remove_state(k, &s.states[i], first == CW_OK ? reterr : NULL);
+		keep_first(&first, rc);
+		*removed += rc == CW_OK;
+	}
+	free(s.states);
+	free(s.policies);
+	if (s.no_memory && first == CW_OK)
+		return cw_kernel_nl_fail(reterr, CW_E_NO_MEMORY, ENOMEM, "%s", "");
+	return first;
+}
+
+static bool kept(const char *ifname, const char *const *keep, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(keep[i], ifname))
+			return true;
+	return false;
+}
+
+static enum cw_rc clean_links(struct kernel_nl *k, const char *const *keep, size_t n_keep,
+			      size_t *removed, struct cw_kernel_err *reterr)
+{
+	struct cw_kernel_links list;
+	enum cw_rc first = cw_kernel_nl_links_locked(k, &list, reterr), rc;
+
+	if (first != CW_OK)
+		return first;
+	for (size_t i = 0; i < list.n; i++) {
+		if (kept(list.links[i].ifname, keep, n_keep))
+			continue;
+		rc = cw_kernel_nl_link_del_locked(k, list.links[i].ifindex,
+						  first == CW_OK ? reterr : NULL);
+		keep_first(&first, rc);
+		*removed += rc == CW_OK;
+	}
+	free(list.links);
+	return first;
+}
+
+enum cw_rc cw_kernel_nl_clean(struct cw_kernel *base, const char *const *keep, size_t n_keep,
+			      size_t *ret_removed, struct cw_kernel_err *reterr)
+{
+	struct kernel_nl *k = kernel_nl(base);
+	enum cw_rc first = CW_OK;
+	size_t removed = 0;
+
+	if (k->xfrm) {
+		pthread_mutex_lock(&k->xfrm_lock);
+		first = clean_xfrm(k, &removed, reterr);
+		pthread_mutex_unlock(&k->xfrm_lock);
+	}
+	pthread_mutex_lock(&k->route_lock);
+	/* Links go before the unreachable routes beneath: nothing leaves in the clear meanwhile. */
+	keep_first(&first, clean_links(k, keep, n_keep, &removed, first == CW_OK ? reterr : NULL));
+	if (n_keep == 0)
+		keep_first(&first, cw_kernel_nl_routes_clean_locked(
+					   k, &removed, first == CW_OK ? reterr : NULL));
+	pthread_mutex_unlock(&k->route_lock);
+	/* What was counted was found and removed, whatever else failed. */
+	*ret_removed = removed;
+	return first;
+}

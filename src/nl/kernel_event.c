@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nl/kernel_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <linux/rtnetlink.h>
+#include <linux/xfrm.h>
+
+#define EVENTS_A_CALL 256 /* datagrams of each socket before the loop gets its turn again */
+
+static enum cw_rc watch(struct kernel_nl *k, const struct cw_nl_sock *sock,
+			struct cw_kernel_err *reterr)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	if (epoll_ctl(k->epoll_fd, EPOLL_CTL_ADD, cw_nl_fd(sock), &ev) < 0)
+		return cw_kernel_nl_fail(reterr, cw_rc_from_errno(errno), errno, "epoll_ctl");
+	return CW_OK;
+}
+
+enum cw_rc cw_kernel_nl_events_open(struct kernel_nl *k, struct cw_kernel_err *reterr)
+{
+	static const unsigned groups[] = { XFRMNLGRP_ACQUIRE, XFRMNLGRP_EXPIRE, XFRMNLGRP_MAPPING };
+	enum cw_rc rc;
+
+	k->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (k->epoll_fd < 0)
+		return cw_kernel_nl_fail(reterr, cw_rc_from_errno(errno), errno, "epoll_create1");
+	rc = cw_nl_open(NETLINK_ROUTE, &k->route_events, reterr);
+	if (rc == CW_OK)
+		rc = cw_nl_join(k->route_events, RTNLGRP_LINK, reterr);
+	if (rc == CW_OK)
+		rc = watch(k, k->route_events, reterr);
+	if (rc != CW_OK || !k->xfrm)
+		return rc;
+	rc = cw_nl_open(NETLINK_XFRM, &k->xfrm_events, reterr);
+	for (size_t i = 0; rc == CW_OK && i < sizeof(groups) / sizeof(groups[0]); i++) {
+		rc = cw_nl_join(k->xfrm_events, groups[i], reterr);
+		/* XFRM's groups need CAP_NET_ADMIN. Without it nothing can be made that would have
+		 * events; probe() says so. */
+		if (rc == CW_E_DENIED)
+			return CW_OK;
+	}
+	return rc == CW_OK ? watch(k, k->xfrm_events, reterr) : rc;
+}
+
+int cw_kernel_nl_event_fd(struct cw_kernel *k)
+{
+	return kernel_nl(k)->epoll_fd;
+}
+
+struct reader {
+	void (*fn)(const struct cw_kernel_event *ev, void *arg);
+	void *arg;
+};
+
+static void on_xfrm(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct reader *r = arg;
+	struct cw_kernel_event ev;
+	uint32_t if_id;
+
+	if (cw_xfrm_parse_event(nlh, nlh->nlmsg_len, &ev, &if_id) &&
+	    (cw_xfrm_reqid_ours(ev.reqid) || cw_xfrm_id_ours(if_id)))
+		r->fn(&ev, r->arg);
+}
+
+static void on_link(const struct nlmsghdr *nlh, void *arg)
+{
+	struct cw_kernel_event ev = { .kind = CW_KEV_LINK };
+	const struct reader *r = arg;
+	struct cw_nl_link link;
+
+	if (!cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) || !cw_nl_link_ours(&link))
+		return;
+	snprintf(ev.ifname, sizeof(ev.ifname), "%s", link.ifname);
+	r->fn(&ev, r->arg);
+}
+
+void cw_kernel_nl_events_read(struct cw_kernel *base,
+			      void (*fn)(const struct cw_kernel_event *ev, void *arg), void *arg)
+{
+	struct reader r = { .fn = fn, .arg = arg };
+	struct kernel_nl *k = kernel_nl(base);
+	bool lost;
+
+	lost = cw_nl_events(k->route_events, EVENTS_A_CALL, on_link, &r);
+	if (k->xfrm_events && cw_nl_events(k->xfrm_events, EVENTS_A_CALL, on_xfrm, &r))
+		lost = true;
+	if (lost)
+		fn(&(struct cw_kernel_event){ .kind = CW_KEV_RESYNC }, arg);
+}

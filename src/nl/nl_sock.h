@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nl_sock: one netlink socket, its requests and answers.
+ *
+ * Every request asks for an acknowledgement and the answer is matched by sequence number and port:
+ * what belongs to an earlier request that was given up, or comes from another process, is passed
+ * over. The kernel's extended-ack text, where it sends one, travels with the errno.
+ *
+ * A dump that the kernel marks as interrupted (NLM_F_DUMP_INTR), or of which parts were lost, is
+ * read again from the start. A request whose answer was lost fails with CW_E_BUSY: whether it took
+ * effect is unknown, and the caller looks at the kernel before it asks again.
+ *
+ * A socket belongs to one thread at a time: the caller locks. Calls block until the kernel has
+ * answered (it answers before send() returns, so the time limit is for kernels that are broken).
+ * A socket opened for NETLINK_XFRM wipes its receive buffer after each call, since answers may hold keys.
+ */
+#ifndef CW_NL_NL_SOCK_H
+#define CW_NL_NL_SOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/netlink.h>
+
+#include "base/rc.h"
+#include "tunnel/kernel_port.h"
+
+struct cw_nl_sock;
+
+/* Called for each message of an answer or each event; the message is the callee's until it returns. */
+typedef void cw_nl_fn(const struct nlmsghdr *nlh, void *arg);
+
+/* protocol: NETLINK_XFRM, NETLINK_ROUTE. CW_E_UNSUPPORTED: the kernel has none. */
+enum cw_rc cw_nl_open(int protocol, struct cw_nl_sock **ret_sock, struct cw_kernel_err *reterr);
+
+/* Takes over a descriptor whose other end speaks netlink, with our port number. For tests. */
+enum cw_rc cw_nl_open_fd(int fd, uint32_t portid, int timeout_ms, struct cw_nl_sock **ret_sock);
+
+/* NULL is fine. */
+void cw_nl_close(struct cw_nl_sock *sock);
+
+int cw_nl_fd(const struct cw_nl_sock *sock);
+
+/* Sends one message and reads its answer: fn (may be NULL) for every message of it but the ack.
+ * The message's sequence number, port and ack flag are set here. reterr: the kernel's refusal. */
+enum cw_rc cw_nl_request(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *fn, void *arg,
+			 struct cw_kernel_err *reterr);
+
+/* As above for a dump. restart (not NULL) makes the callee forget what fn gave it; it is called
+ * before each reading. CW_E_BUSY: the table changed during every one of several readings. */
+enum cw_rc cw_nl_dump(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *fn,
+		      void (*restart)(void *arg), void *arg, struct cw_kernel_err *reterr);
+
+/* Sends the n messages in msgs[0..len), each complete, in one go, and sorts their acks into
+ * ret_acks[0..n): err 0 or errno. The kernel carries them out in order and does not stop at one that
+ * it refuses. An ack that was lost has err ENOBUFS, and then the call itself says CW_E_BUSY. */
+enum cw_rc cw_nl_batch(struct cw_nl_sock *sock, void *msgs, size_t len,
+		       struct cw_kernel_err *ret_acks, size_t n);
+
+/* Most messages and bytes that a batch takes, so that its acks fit the receive buffer. */
+#define CW_NL_BATCH_MAX 128
+#define CW_NL_BATCH_BYTES 32768
+
+/* ---- events ---- */
+
+/* Joins a multicast group. */
+enum cw_rc cw_nl_join(struct cw_nl_sock *sock, unsigned group, struct cw_kernel_err *reterr);
+
+/* Hands on the events that wait, at most `max` datagrams so that a flood can't hold the caller.
+ * True when events were lost since the last call. */
+bool cw_nl_events(struct cw_nl_sock *sock, size_t max, cw_nl_fn *fn, void *arg);
+
+#endif
