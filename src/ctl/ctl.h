@@ -55,7 +55,7 @@ struct cw_ctl_port {
 	size_t (*tunnel_count)(void *arg);
 	/* View number i. */
 	void (*tunnel_view)(void *arg, size_t i, struct cw_tunnel_view *ret_view);
-	/* Orders. CW_E_NOT_FOUND: no such tunnel; CW_E_INVALID: not possible in its state, reterr
+	/* Orders; tunnel is a tunnel's name, or a site's for all of its tunnels. CW_E_NOT_FOUND: no such tunnel; CW_E_INVALID: not possible in its state, reterr
 	 * says why. */
 	enum cw_rc (*up)(void *arg, const char *tunnel, char *reterr, size_t size);
 	enum cw_rc (*down)(void *arg, const char *tunnel, char *reterr, size_t size);

@@ -4,7 +4,7 @@
  *
  * gateway.c starts, stops and steps; gateway_kernel.c keeps interfaces and routes as wanted;
  * gateway_sample.c reads the counters of SAs;
- * gateway_view.c answers the control socket.
+ * gateway_view.c and gateway_order.c answer the control socket.
  */
 #ifndef CW_DAEMON_GATEWAY_PRIV_H
 #define CW_DAEMON_GATEWAY_PRIV_H
@@ -100,5 +100,15 @@ uint32_t cw_gateway_one_way_s(const struct cw_gateway *gw, const struct slot *s)
 /* ---- gateway_view.c ---- */
 
 void cw_gateway_ctl_port(struct cw_gateway *gw, struct cw_ctl_port *ret_port);
+/* Tunnels of sites that don't run (an error in the file, or enabled = false): how many, and number i. */
+size_t cw_gateway_idle_count(const struct cw_gateway *gw);
+void cw_gateway_idle_view(const struct cw_gateway *gw, size_t i, struct cw_tunnel_view *ret_view);
+
+/* ---- gateway_order.c: struct cw_ctl_port's orders ---- */
+
+enum cw_rc cw_gateway_order_up(void *arg, const char *name, char *reterr, size_t size);
+enum cw_rc cw_gateway_order_down(void *arg, const char *name, char *reterr, size_t size);
+enum cw_rc cw_gateway_order_restart(void *arg, const char *name, char *reterr, size_t size);
+enum cw_rc cw_gateway_order_rekey(void *arg, const char *name, bool child, char *reterr, size_t size);
 
 #endif

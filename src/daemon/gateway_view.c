@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the control socket sees of the gateway, and the orders it gives.
+ * What the control socket sees of the gateway.
  */
 #include "daemon/gateway_priv.h"
 
@@ -28,11 +28,10 @@ static const struct cw_site_conf *idle_site(const struct cw_gateway *gw, size_t 
 	return NULL;
 }
 
-static size_t tunnel_count(void *arg)
+size_t cw_gateway_idle_count(const struct cw_gateway *gw)
 {
-	const struct cw_gateway *gw = arg;
 	const struct cw_conf *conf = gw->parts.conf;
-	size_t n = gw->n_slots;
+	size_t n = 0;
 
 	for (size_t k = 0; k < conf->n_sites; k++) {
 		if (conf->sites[k].bad || !conf->sites[k].enabled)
@@ -41,7 +40,14 @@ static size_t tunnel_count(void *arg)
 	return n;
 }
 
-static void idle_view(const struct cw_gateway *gw, size_t i, struct cw_tunnel_view *v)
+static size_t tunnel_count(void *arg)
+{
+	const struct cw_gateway *gw = arg;
+
+	return gw->n_slots + cw_gateway_idle_count(gw);
+}
+
+void cw_gateway_idle_view(const struct cw_gateway *gw, size_t i, struct cw_tunnel_view *v)
 {
 	size_t k = 0;
 	const struct cw_site_conf *site = idle_site(gw, i, &k);
@@ -91,7 +97,7 @@ static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 	struct slot *s;
 
 	if (i >= gw->n_slots) {
-		idle_view(gw, i - gw->n_slots, v);
+		cw_gateway_idle_view(gw, i - gw->n_slots, v);
 		return;
 	}
 	s = &gw->slots[i];
@@ -145,115 +151,16 @@ static void gateway_view(void *arg, struct cw_gateway_view *v)
 	v->n_conf_errors = gw->parts.n_conf_errors;
 }
 
-/* ---- orders ---- */
-
-static enum cw_rc find(struct cw_gateway *gw, const char *name, struct slot **ret_slot, char *reterr, size_t size)
-{
-	size_t n = tunnel_count(gw);
-
-	for (size_t i = 0; i < gw->n_slots; i++) {
-		if (strcmp(gw->slots[i].conf->name, name) != 0)
-			continue;
-		if (gw->slots[i].unusable) {
-			snprintf(reterr, size, "tunnel %s can't run here: %s", name, gw->slots[i].unusable_why);
-			return CW_E_INVALID;
-		}
-		if (!gw->ike) {
-			snprintf(reterr, size, "causewayd is still starting; try again");
-			return CW_E_BUSY;
-		}
-		*ret_slot = &gw->slots[i];
-		return CW_OK;
-	}
-	for (size_t i = gw->n_slots; i < n; i++) {
-		static struct cw_tunnel_view v; /* big; the loop is one thread */
-
-		idle_view(gw, i - gw->n_slots, &v);
-		if (strcmp(v.name, name) != 0)
-			continue;
-		if (v.state == CW_TUNNEL_CONF_ERROR)
-			snprintf(reterr, size, "tunnel %s does not run: %s", name, v.conf_error);
-		else
-			snprintf(reterr, size, "tunnel %s does not run: its site has enabled = false", name);
-		return CW_E_INVALID;
-	}
-	snprintf(reterr, size, "there is no tunnel %s; causewayctl status lists them", name);
-	return CW_E_NOT_FOUND;
-}
-
-static enum cw_rc order(void *arg, const char *name, enum cw_tunnel_event_kind kind, char *reterr, size_t size)
-{
-	struct cw_gateway *gw = arg;
-	struct cw_tunnel_event ev = { .kind = kind };
-	struct slot *s;
-	enum cw_rc rc = find(gw, name, &s, reterr, size);
-
-	if (rc != CW_OK)
-		return rc;
-	cw_gateway_step(gw, s, &ev);
-	return CW_OK;
-}
-
-static enum cw_rc up(void *arg, const char *name, char *reterr, size_t size)
-{
-	return order(arg, name, CW_TEV_UP, reterr, size);
-}
-
-static enum cw_rc down(void *arg, const char *name, char *reterr, size_t size)
-{
-	return order(arg, name, CW_TEV_DOWN, reterr, size);
-}
-
-static enum cw_rc restart(void *arg, const char *name, char *reterr, size_t size)
-{
-	return order(arg, name, CW_TEV_RESTART, reterr, size);
-}
-
-static enum cw_rc rekey(void *arg, const char *name, bool child, char *reterr, size_t size)
-{
-	struct cw_gateway *gw = arg;
-	const struct cw_ike_sa_info *ike;
-	struct slot *s;
-	size_t n = 0;
-	enum cw_rc rc = find(gw, name, &s, reterr, size);
-
-	if (rc != CW_OK)
-		return rc;
-	ike = cw_tunnel_primary(s->tunnel);
-	if (!ike) {
-		snprintf(reterr, size, "tunnel %s is %s: there is no IKE_SA to rekey", name,
-			 cw_tunnel_state_name(cw_tunnel_state(s->tunnel)));
-		return CW_E_INVALID;
-	}
-	if (!child) {
-		gw->ike->ops->rekey_ike(gw->ike, ike->ike_id);
-		return CW_OK;
-	}
-	for (size_t i = 0; i < cw_tunnel_children(s->tunnel); i++) {
-		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
-
-		if (c->state != CW_CHILD_INSTALLED)
-			continue;
-		gw->ike->ops->rekey_child(gw->ike, c->child_id);
-		n++;
-	}
-	if (!n) {
-		snprintf(reterr, size, "tunnel %s has no CHILD_SA to rekey", name);
-		return CW_E_INVALID;
-	}
-	return CW_OK;
-}
-
 void cw_gateway_ctl_port(struct cw_gateway *gw, struct cw_ctl_port *ret_port)
 {
 	*ret_port = (struct cw_ctl_port){
 		.gateway_view = gateway_view,
 		.tunnel_count = tunnel_count,
 		.tunnel_view = tunnel_view,
-		.up = up,
-		.down = down,
-		.restart = restart,
-		.rekey = rekey,
+		.up = cw_gateway_order_up,
+		.down = cw_gateway_order_down,
+		.restart = cw_gateway_order_restart,
+		.rekey = cw_gateway_order_rekey,
 		.arg = gw,
 	};
 }

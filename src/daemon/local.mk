@@ -6,6 +6,7 @@ causewayd_SOURCES = \
 	src/daemon/gateway.c \
 	src/daemon/gateway.h \
 	src/daemon/gateway_kernel.c \
+	src/daemon/gateway_order.c \
 	src/daemon/gateway_priv.h \
 	src/daemon/gateway_sample.c \
 	src/daemon/gateway_view.c \
