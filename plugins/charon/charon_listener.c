@@ -124,6 +124,9 @@ static void post_ike_up(struct cw_charon *c, struct cw_charon_sa *sa, const stru
 	ev.old_id = sa->replaces;
 	post(c, &ev);
 	sa->up = true;
+	/* What went wrong on the way is forgotten, it did not matter. */
+	sa->cause = CW_CAUSE_NONE;
+	sa->detail[0] = '\0';
 	if (sa->initial_contact) {
 		begin(&ev, CW_IKE_EV_INITIAL_CONTACT, sa);
 		post(c, &ev);
@@ -437,6 +440,28 @@ static bool child_state_change(listener_t *this, ike_sa_t *ike_sa, child_sa_t *c
 	return TRUE;
 }
 
+/* What a peer asks for on an IKE_SA that is being closed is refused: see terminate_run(). */
+static bool narrow(listener_t *this, ike_sa_t *ike_sa, child_sa_t *child_sa, narrow_hook_t type,
+		   linked_list_t *local, linked_list_t *remote)
+{
+	struct cw_charon *c = self(this);
+	struct cw_charon_sa *sa;
+	traffic_selector_t *ts;
+	bool closing;
+
+	(void)child_sa;
+	(void)remote;
+	if (type != NARROW_RESPONDER || !ike_sa)
+		return TRUE;
+	pthread_mutex_lock(&c->lock);
+	sa = cw_charon_sa_find(c, ike_sa->get_unique_id(ike_sa));
+	closing = sa && sa->closing;
+	pthread_mutex_unlock(&c->lock);
+	while (closing && local->remove_last(local, (void **)&ts) == SUCCESS)
+		ts->destroy(ts);
+	return TRUE;
+}
+
 void cw_charon_listener_init(struct cw_charon *c)
 {
 	c->listener = (listener_t){
@@ -452,5 +477,6 @@ void cw_charon_listener_init(struct cw_charon *c)
 		.child_updown = child_updown,
 		.child_rekey = child_rekey,
 		.child_state_change = child_state_change,
+		.narrow = narrow,
 	};
 }

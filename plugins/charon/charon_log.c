@@ -15,6 +15,10 @@ static level_t level_of(logger_t *this, debug_t group)
 
 	switch (c->opt.log_level) {
 	case CW_LOG_DEBUG:
+		/* A line for each job, check-out and payload field: several a packet, and of no use. */
+		if (group == DBG_JOB || group == DBG_MGR || group == DBG_LIB || group == DBG_ENC ||
+		    group == DBG_NET)
+			return LEVEL_CTRL;
 		return LEVEL_DIAG;
 	case CW_LOG_INFO:
 		/* Each packet and job has a line there. */

@@ -632,9 +632,13 @@ static void ike_mismatch(struct cw_charon_sa *sa, ike_sa_t *ike_sa, linked_list_
 		cw_charon_sa_blame(sa, CW_CAUSE_NO_IKE_PROPOSAL, "%s", text);
 }
 
-static void child_alert(struct cw_charon *c, struct cw_charon_sa *sa, enum cw_cause cause,
-			const char *text)
+static void child_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
+			enum cw_cause cause, const char *text)
 {
+	if (sa->answering != CW_CHARON_X_NONE && sa->closing) {
+		sa->answering_told = true; /* refused on purpose */
+		return;
+	}
 	if (sa->answering != CW_CHARON_X_NONE) {
 		note(sa, cause, text); /* our answer to the peer follows and is posted then */
 		return;
@@ -646,6 +650,7 @@ static void child_alert(struct cw_charon *c, struct cw_charon_sa *sa, enum cw_ca
 	else
 		cw_charon_post_child_failed(c, sa, true, cause, text);
 	sa->asking_told = true;
+	forget_pair(sa, ike_sa);
 }
 
 static void sort_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, alert_t alert,
@@ -689,21 +694,29 @@ static void sort_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *i
 		tsr = va_arg(args, linked_list_t *);
 		snprintf(text, sizeof(text), "the peer's selectors: %s === %s",
 			 cw_charon_view_ts(tsi, a, sizeof(a)), cw_charon_view_ts(tsr, b, sizeof(b)));
-		child_alert(c, sa, CW_CAUSE_TS_UNACCEPTABLE, text);
+		child_alert(c, sa, ike_sa, CW_CAUSE_TS_UNACCEPTABLE, text);
 		break;
 	case ALERT_INSTALL_CHILD_SA_FAILED:
-		child_alert(c, sa, CW_CAUSE_KERNEL, "the kernel took no SA: see the log");
+		child_alert(c, sa, ike_sa, CW_CAUSE_KERNEL, "the kernel took no SA: see the log");
 		break;
 	case ALERT_INSTALL_CHILD_POLICY_FAILED:
-		child_alert(c, sa, CW_CAUSE_KERNEL, "the kernel took no policy: see the log");
+		child_alert(c, sa, ike_sa, CW_CAUSE_KERNEL, "the kernel took no policy: see the log");
 		break;
 	case ALERT_PARSE_ERROR_BODY:
 		message = va_arg(args, message_t *);
-		/* Main mode's third message is the first that the key encrypts. */
-		if (is_v1(ike_sa) && !sa->up && !sa->by_us &&
-		    message->get_exchange_type(message) == ID_PROT)
+		/* Main mode's third message is the first that the key encrypts, and so is the peer's
+		 * complaint about it. */
+		if (!is_v1(ike_sa) || sa->up)
+			break;
+		if (!sa->by_us && message->get_exchange_type(message) == ID_PROT) {
+			/* It might be forged, so the IKE_SA is not ended on the spot. */
 			cw_charon_sa_blame(sa, CW_CAUSE_AUTH_BY_US,
 					   "its third message can't be decrypted: the keys differ");
+			cw_charon_sa_asked(c, sa);
+		} else if (sa->sent_id && message->get_exchange_type(message) == INFORMATIONAL_V1) {
+			cw_charon_sa_blame(sa, CW_CAUSE_AUTH_BY_PEER,
+					   "its answer to our key can't be decrypted: the keys differ");
+		}
 		break;
 	default:
 		break;

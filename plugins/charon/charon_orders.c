@@ -17,6 +17,8 @@ struct order {
 	struct cw_charon *c;
 	uint32_t id, pair;
 	bool force;
+	unsigned rounds; /* terminate_run() */
+	bool empty;
 };
 
 static struct cw_charon *self(struct cw_ike *ike)
@@ -255,12 +257,64 @@ static void initiate(struct cw_ike *ike, uint32_t index, uint32_t pair)
 
 /* ---- terminate ---- */
 
+/*
+ * The end of an IKE_SA without an echo. A peer that is told to keep up what gets closed (strongSwan's
+ * close_action = start) answers the DELETE of an IKE_SA that has children by making all of it anew at
+ * once, and the DELETE of a child by asking for it again: a second IKE_SA would never go away. So the
+ * children go first, what the peer asks for meanwhile is refused (narrow() in charon_listener.c), and the
+ * IKE_SA is closed when it has been empty for a round.
+ */
+#define QUIET_MS 200
+#define QUIET_ROUNDS 8
+
+static bool child_lives(child_sa_t *child)
+{
+	child_sa_state_t state = child->get_state(child);
+
+	return state != CHILD_REKEYED && state != CHILD_DELETING && state != CHILD_DELETED;
+}
+
+/* SPIs of the children that would make an echo. */
+static size_t live_children(ike_sa_t *ike_sa, uint32_t *ret_spis, size_t max)
+{
+	enumerator_t *e = ike_sa->create_child_sa_enumerator(ike_sa);
+	child_sa_t *child;
+	size_t n = 0;
+
+	while (n < max && e->enumerate(e, &child)) {
+		if (child_lives(child))
+			ret_spis[n++] = child->get_spi(child, TRUE);
+	}
+	e->destroy(e);
+	return n;
+}
+
+/* One step of it. True: to be gone on with. False: the IKE_SA can be closed. *ret_keep: it lives on. */
+static bool empty_first(struct order *o, ike_sa_t *ike_sa, bool *ret_keep)
+{
+	uint32_t spis[CW_CONF_PAIRS_MAX];
+	size_t n;
+	bool was_empty = o->empty;
+
+	*ret_keep = true;
+	if (o->force || ike_sa->get_state(ike_sa) != IKE_ESTABLISHED || o->rounds++ == QUIET_ROUNDS)
+		return false;
+	n = live_children(ike_sa, spis, countof(spis));
+	o->empty = ike_sa->get_child_count(ike_sa) == 0;
+	if (o->rounds > 1)
+		return !(was_empty && o->empty);
+	for (size_t i = 0; i < n && *ret_keep; i++)
+		*ret_keep = ike_sa->delete_child_sa(ike_sa, PROTO_ESP, spis[i], FALSE) != DESTROY_ME;
+	return n > 0;
+}
+
 static job_requeue_t terminate_run(void *data)
 {
 	struct order *o = data;
 	struct cw_charon *c = o->c;
 	struct cw_charon_sa *sa;
 	ike_sa_t *ike_sa;
+	bool keep;
 
 	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
 	if (!ike_sa)
@@ -269,7 +323,14 @@ static job_requeue_t terminate_run(void *data)
 	sa = cw_charon_sa_find(c, o->id);
 	if (sa)
 		sa->closing = true;
+	/* Whoever stops does not wait for a peer's manners. */
+	if (c->stopping)
+		o->rounds = QUIET_ROUNDS;
 	pthread_mutex_unlock(&c->lock);
+	if (empty_first(o, ike_sa, &keep)) {
+		checkin(ike_sa, keep);
+		return keep ? JOB_RESCHEDULE_MS(QUIET_MS) : JOB_REQUEUE_NONE;
+	}
 	checkin(ike_sa, ike_sa->delete(ike_sa, o->force) != DESTROY_ME);
 	return JOB_REQUEUE_NONE;
 }
@@ -355,8 +416,9 @@ static void watch_blame(struct cw_charon *c, uint32_t ike_id)
 		cw_charon_sa_blame(sa, CW_CAUSE_PEER_DEAD, "no answer for %u s", sa->dpd_ms / 1000);
 	else if (sa && !sa->up)
 		cw_charon_sa_blame(sa, CW_CAUSE_NO_ANSWER, "%s",
-				   sa->heard ? "the peer answered at first, then fell silent: is UDP 4500 open?" :
-					       "nothing came back");
+				   !sa->heard  ? "nothing came back" :
+				   sa->sent_id ? "the peer answered until it saw our key: do the keys differ?" :
+						 "the peer answered at first, then fell silent: is UDP 4500 open?");
 	if (sa)
 		sa->closing = true;
 	pthread_mutex_unlock(&c->lock);

@@ -135,8 +135,9 @@ int64_t cw_charon_sa_limit_ms(const struct cw_charon *c, const struct cw_charon_
 {
 	int64_t since;
 
+	/* A peer that begins has its own limit (half_open_s), unless it has failed already. */
 	if (!sa->up)
-		return sa->by_us ? sa->born_ms + c->opt.attempt_ms : INT64_MAX;
+		return sa->by_us || sa->cause ? sa->born_ms + c->opt.attempt_ms : INT64_MAX;
 	if (!sa->waiting)
 		return INT64_MAX;
 	if (sa->closing || sa->replaced)

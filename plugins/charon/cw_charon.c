@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define NAMESPACE "causeway"
 /* NULL would mean the machine's strongswan.conf, a name a regular file; no name means no settings. */
@@ -96,9 +97,28 @@ static bool boot(struct cw_charon *c, char *reterr, size_t size)
 	return true;
 }
 
+/* libcharon_deinit() waits for IKE_SAs that another thread may be freeing at that moment, and can wait
+ * for ever then; so all threads but those with fixed work (receiver, sender, ...) end before it. */
+static void wait_idle(void)
+{
+	static const job_priority_t prios[] = { JOB_PRIO_HIGH, JOB_PRIO_MEDIUM, JOB_PRIO_LOW };
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned busy, tries = 5000;
+
+	lib->processor->set_threads(lib->processor, 0);
+	do {
+		busy = 0;
+		for (size_t i = 0; i < countof(prios); i++)
+			busy += lib->processor->get_working_threads(lib->processor, prios[i]);
+		if (busy)
+			nanosleep(&pause, NULL);
+	} while (busy && --tries);
+}
+
 static void shut(struct cw_charon *c)
 {
 	if (charon) {
+		wait_idle();
 		charon->bus->remove_listener(charon->bus, &c->listener);
 		charon->backends->remove_backend(charon->backends, &c->backend);
 		lib->credmgr->remove_set(lib->credmgr, &c->creds);
