@@ -31,7 +31,7 @@ CONF = """charon-systemd {{
 \t\t\tpath = {log}
 \t\t\ttime_format = %H:%M:%S
 \t\t\tdefault = 1
-\t\t\tcfg = 1
+\t\t\tcfg = {cfg_log}
 \t\t\tappend = yes
 \t\t\tflush_line = yes
 \t\t}}
