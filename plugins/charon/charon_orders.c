@@ -11,6 +11,7 @@
 
 #include <sa/ikev2/tasks/ike_dpd.h>
 
+#include "conf/conf.h"
 #include "io/mailbox.h"
 
 struct order {
