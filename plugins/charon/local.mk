@@ -36,4 +36,23 @@ libcw_charon_a_SOURCES = \
 libcw_charon_a_CPPFLAGS = $(CW_CHARON_CPPFLAGS)
 # strongSwan takes names and literals as char *, and does not write to them.
 libcw_charon_a_CFLAGS = $(AM_CFLAGS) -Wno-write-strings
+
+# Two engines against each other in network namespaces.
+check_PROGRAMS += tests/charon/ike_pair
+tests_charon_ike_pair_SOURCES = \
+	tests/charon/fake_kernel.c \
+	tests/charon/fake_kernel.h \
+	tests/charon/ike_pair.c \
+	tests/charon/side.c \
+	tests/charon/side.h
+tests_charon_ike_pair_LDFLAGS = $(CW_CHARON_LINK)
+tests_charon_ike_pair_LDADD = \
+	libcw_charon.a \
+	libcw_io.a \
+	libcw_base.a \
+	$(CW_CHARON_LIBS) \
+	-lpthread
+TESTS += tests/charon/run
 endif
+
+EXTRA_DIST += tests/charon/run

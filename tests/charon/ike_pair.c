@@ -74,6 +74,9 @@ __attribute__((format(printf, 1, 2))) static void fail(const char *fmt, ...)
 			fail("line %d: %s", __LINE__, #cond);       \
 	} while (0)
 
+/* For the arrays of a request. */
+#define SET(field, text) snprintf(field, sizeof(field), "%s", text)
+
 /* ---- processes ---- */
 
 static int run_ip(const char *const *argv)
@@ -329,8 +332,8 @@ static struct side_tunnel plain(char which)
 		.number = 5,
 	};
 
-	strcpy(t.local, which == 'a' ? "192.0.2.1" : "192.0.2.2");
-	strcpy(t.remote, which == 'a' ? "192.0.2.2" : "192.0.2.1");
+	SET(t.local, which == 'a' ? "192.0.2.1" : "192.0.2.2");
+	SET(t.remote, which == 'a' ? "192.0.2.2" : "192.0.2.1");
 	return t;
 }
 
@@ -471,7 +474,7 @@ static void case_wrong_psk(void)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
-	strcpy(tb.psk, "another");
+	SET(tb.psk, "another");
 	refused(&ta, &tb, CW_CAUSE_AUTH_BY_PEER, CW_CAUSE_AUTH_BY_US, "192.0.2.2");
 	CHECK(!count(&a, CW_IKE_EV_IKE_UP) && !count(&b, CW_IKE_EV_IKE_UP));
 	CHECK(!count(&b, CW_IKE_EV_INITIAL_CONTACT));
@@ -483,7 +486,7 @@ static void case_wrong_psk_ikev1(void)
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
 	ta.version = tb.version = 1;
-	strcpy(tb.psk, "another");
+	SET(tb.psk, "another");
 	refused(&ta, &tb, CW_CAUSE_AUTH_BY_PEER, CW_CAUSE_AUTH_BY_US, "");
 }
 
@@ -491,7 +494,7 @@ static void case_wrong_id(void)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
-	strcpy(ta.local_id, "a.example");
+	SET(ta.local_id, "a.example");
 	refused(&ta, &tb, CW_CAUSE_AUTH_BY_PEER, CW_CAUSE_AUTH_BY_US, "a.example");
 	gone_without_trace();
 }
@@ -500,7 +503,7 @@ static void case_wrong_ike_proposal(void)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
-	strcpy(tb.ike, "aes128-sha384-modp2048");
+	SET(tb.ike, "aes128-sha384-modp2048");
 	refused(&ta, &tb, CW_CAUSE_NO_IKE_PROPOSAL, CW_CAUSE_NO_IKE_PROPOSAL, "AES_CBC_256");
 	gone_without_trace();
 }
@@ -510,7 +513,7 @@ static void case_wrong_ike_proposal_ikev1(void)
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
 	ta.version = tb.version = 1;
-	strcpy(tb.ike, "aes128-sha384-modp2048");
+	SET(tb.ike, "aes128-sha384-modp2048");
 	refused(&ta, &tb, CW_CAUSE_NO_IKE_PROPOSAL, CW_CAUSE_NO_IKE_PROPOSAL, "AES_CBC_256");
 	gone_without_trace();
 }
@@ -520,7 +523,7 @@ static void case_wrong_dh_group(void)
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
 	/* b has the rest in common with a, so it asks for its own group. */
-	strcpy(tb.ike, "aes256-sha256-ecp384");
+	SET(tb.ike, "aes256-sha256-ecp384");
 	refused(&ta, &tb, CW_CAUSE_NO_IKE_PROPOSAL, CW_CAUSE_NO_IKE_PROPOSAL, "MODP_2048");
 	gone_without_trace();
 }
@@ -553,7 +556,7 @@ static void case_wrong_esp_proposal(void)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
-	strcpy(tb.esp, "aes128gcm16");
+	SET(tb.esp, "aes128gcm16");
 	child_refused(&ta, &tb, CW_CAUSE_NO_ESP_PROPOSAL);
 }
 
@@ -562,7 +565,7 @@ static void case_wrong_esp_proposal_ikev1(void)
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
 	ta.version = tb.version = 1;
-	strcpy(tb.esp, "aes128gcm16");
+	SET(tb.esp, "aes128gcm16");
 	child_refused(&ta, &tb, CW_CAUSE_NO_ESP_PROPOSAL);
 }
 
@@ -570,10 +573,10 @@ static void case_ts_mismatch(void)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 
-	strcpy(ta.near[0], "10.1.0.0/16");
-	strcpy(ta.far[0], "10.2.0.0/16");
-	strcpy(tb.near[0], "10.9.0.0/16");
-	strcpy(tb.far[0], "10.1.0.0/16");
+	SET(ta.near[0], "10.1.0.0/16");
+	SET(ta.far[0], "10.2.0.0/16");
+	SET(tb.near[0], "10.9.0.0/16");
+	SET(tb.far[0], "10.1.0.0/16");
 	child_refused(&ta, &tb, CW_CAUSE_TS_UNACCEPTABLE);
 }
 
@@ -743,8 +746,8 @@ static void case_pfs_differs(void)
 	const struct cw_ike_event *ev;
 	struct picture pa, pb;
 
-	strcpy(ta.esp, "aes256gcm16-ecp384");
-	strcpy(tb.esp, "aes256gcm16-modp2048");
+	SET(ta.esp, "aes256gcm16-ecp384");
+	SET(tb.esp, "aes256gcm16-modp2048");
 	both(&ta, &tb);
 	up();
 	pa = settle(&a, 1, 1);
@@ -771,8 +774,8 @@ static void case_rekey_without_pfs(void)
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 	struct picture pb;
 
-	strcpy(ta.esp2, "aes256-sha256");
-	strcpy(tb.esp, "aes256-sha256");
+	SET(ta.esp2, "aes256-sha256");
+	SET(tb.esp, "aes256-sha256");
 	both(&ta, &tb);
 	up();
 	pb = settle(&b, 1, 1);
@@ -879,16 +882,16 @@ static void case_two_tunnels_one_peer(void)
 	struct side_tunnel t1 = plain('a'), t2 = plain('a'), p1 = plain('b'), p2 = plain('b');
 	const struct cw_ike_event *ev;
 
-	strcpy(t1.name, "t1");
-	strcpy(t2.name, "t2");
-	strcpy(t1.local_id, "a.example");
-	strcpy(t2.local_id, "b.example");
-	strcpy(p1.remote_id, "a.example");
-	strcpy(p2.remote_id, "b.example");
-	strcpy(t1.psk, "K1");
-	strcpy(t2.psk, "K2");
-	strcpy(p1.psk, "K1");
-	strcpy(p2.psk, "K2");
+	SET(t1.name, "t1");
+	SET(t2.name, "t2");
+	SET(t1.local_id, "a.example");
+	SET(t2.local_id, "b.example");
+	SET(p1.remote_id, "a.example");
+	SET(p2.remote_id, "b.example");
+	SET(t1.psk, "K1");
+	SET(t2.psk, "K2");
+	SET(p1.psk, "K1");
+	SET(p2.psk, "K2");
 	t2.index = p2.index = 4;
 	t2.number = p2.number = 6;
 	both(&t1, &p1);
@@ -911,10 +914,10 @@ static void case_networks(void)
 	unsigned pairs = 0;
 	struct picture pa;
 
-	strcpy(ta.near[0], "10.1.0.0/16");
-	strcpy(ta.near[1], "10.3.0.0/16");
-	strcpy(ta.far[0], "10.2.0.0/16");
-	strcpy(ta.far[1], "10.4.0.0/16");
+	SET(ta.near[0], "10.1.0.0/16");
+	SET(ta.near[1], "10.3.0.0/16");
+	SET(ta.far[0], "10.2.0.0/16");
+	SET(ta.far[1], "10.4.0.0/16");
 	memcpy(tb.near, ta.far, sizeof(tb.near));
 	memcpy(tb.far, ta.near, sizeof(tb.far));
 	ta.number = 0; /* plain policies are fine with selectors of their own */
@@ -944,8 +947,8 @@ static void case_narrowed(void)
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 	const struct cw_ike_event *ev;
 
-	strcpy(tb.near[0], "10.2.0.0/16");
-	strcpy(tb.far[0], "10.1.0.0/16");
+	SET(tb.near[0], "10.2.0.0/16");
+	SET(tb.far[0], "10.1.0.0/16");
 	both(&ta, &tb);
 	simple(&a, SIDE_INITIATE, 3);
 	ev = wait_for(&a, CW_IKE_EV_CHILD_UP, SOON_MS);
@@ -1001,8 +1004,8 @@ static void case_forced_encap(void)
 	const struct cw_ike_event *ev;
 
 	ta.nat = 1;
-	strcpy(ta.esp, "aes256gcm16-ecp256");
-	strcpy(tb.esp, "aes256gcm16-ecp256");
+	SET(ta.esp, "aes256gcm16-ecp256");
+	SET(tb.esp, "aes256gcm16-ecp256");
 	ta.esn = tb.esn = true;
 	both(&ta, &tb);
 	simple(&a, SIDE_INITIATE, 3);
@@ -1021,8 +1024,8 @@ static void case_key_change(void)
 	struct picture pa;
 
 	both_plain_up();
-	strcpy(ta.psk, "new");
-	strcpy(tb.psk, "new");
+	SET(ta.psk, "new");
+	SET(tb.psk, "new");
 	ta.generation = tb.generation = 8;
 	both(&ta, &tb);
 	pa = settle(&a, 1, 1);
@@ -1059,14 +1062,23 @@ static void case_ipv6(void)
 	struct side_request q = { .order = SIDE_NET, .addr = "2001:db8::1/64" };
 
 	CHECK(ask(&a, &q) == 0);
-	strcpy(q.addr, "2001:db8::2/64");
+	SET(q.addr, "2001:db8::2/64");
 	CHECK(ask(&b, &q) == 0);
-	strcpy(ta.local, "");
-	strcpy(ta.remote, "2001:db8::2");
-	strcpy(tb.local, "2001:db8::2");
-	strcpy(tb.remote, "2001:db8::1");
+	SET(ta.local, "");
+	SET(ta.remote, "2001:db8::2");
+	SET(tb.local, "2001:db8::2");
+	SET(tb.remote, "2001:db8::1");
 	both(&ta, &tb);
-	up();
+	/* The kernel may need a moment until it uses the new addresses. */
+	for (unsigned i = 0; i < 3 && !failed && !count(&a, CW_IKE_EV_CHILD_UP); i++) {
+		int64_t until = now_ms() + SOON_MS;
+
+		simple(&a, SIDE_INITIATE, 3);
+		while (count(&a, CW_IKE_EV_FAILED) == i && !count(&a, CW_IKE_EV_CHILD_UP) && !failed &&
+		       now_ms() < until)
+			take(&a, 50);
+	}
+	wait_for(&a, CW_IKE_EV_CHILD_UP, SOON_MS);
 	CHECK(settle(&a, 1, 1).ike.local.family == CW_FAMILY_IPV6);
 }
 
@@ -1075,8 +1087,8 @@ static void case_no_route(void)
 	struct side_tunnel ta = plain('a');
 	const struct cw_ike_event *ev;
 
-	strcpy(ta.local, "");
-	strcpy(ta.remote, "198.51.100.9");
+	SET(ta.local, "");
+	SET(ta.remote, "198.51.100.9");
 	set(&a, &ta);
 	simple(&a, SIDE_INITIATE, 3);
 	ev = wait_for(&a, CW_IKE_EV_FAILED, SOON_MS);
