@@ -170,18 +170,30 @@ enum cw_rc cw_ctl_request_parse(
 	return rc;
 }
 
-/* Takes over `json`. Plain ASCII, so that no text of a peer's can drive a terminal. */
+/* Takes over `json`. Printable ASCII, so that no text of a peer's can drive a terminal. */
 static char *to_line(json_t *json)
 {
-	size_t len = json ? json_dumpb(json, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII) : 0;
-	char *line = len ? malloc(len + 2) : NULL;
+	static const char del[] = "\\u007f"; /* jansson leaves it as it is */
+	size_t len = json ? json_dumpb(json, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII) : 0, n = 0, size = len + 2;
+	char *text = len ? malloc(len) : NULL, *line;
 
-	if (line) {
-		json_dumpb(json, line, len, JSON_COMPACT | JSON_ENSURE_ASCII);
-		line[len] = '\n';
-		line[len + 1] = '\0';
-	}
+	if (text)
+		json_dumpb(json, text, len, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(json);
+	for (size_t i = 0; text && i < len; i++)
+		size += text[i] == 0x7f ? sizeof(del) - 2 : 0;
+	line = text ? malloc(size) : NULL;
+	for (size_t i = 0; line && i < len; i++) {
+		if (text[i] == 0x7f) {
+			memcpy(line + n, del, sizeof(del) - 1);
+			n += sizeof(del) - 1;
+		} else {
+			line[n++] = text[i];
+		}
+	}
+	if (line)
+		memcpy(line + n, "\n", 2);
+	free(text);
 	return line;
 }
 

@@ -241,6 +241,7 @@ static void test_order_refused(void **state)
 		{ CW_E_BUSY, "still starting", "busy", "still starting" },
 		{ CW_E_BUG, NULL, "internal", "internal error" },
 		{ CW_E_INVALID, "peer says \xff\x1b[2J", "invalid", "peer says \\xff\x1b[2J" },
+		{ CW_E_INVALID, "peer says \x7f\x7f.", "invalid", "peer says \x7f\x7f." },
 	};
 
 	(void)state;
