@@ -206,6 +206,7 @@ bool cw_nl_parse_route(const void *msg, size_t len, struct cw_nl_route *ret_rout
 	if (route.dst.len > cw_family_bits(route.dst.addr.family) ||
 	    (route.dst.len && !attrs[RTA_DST]))
 		return false;
+	route.dst = cw_prefix_network(&route.dst);
 	route.metric = cw_nl_attr_u32(attrs[RTA_PRIORITY], 0);
 	/* IPv6 shows unreachable routes on lo, with whatever source that has. */
 	if (route.kind == CW_ROUTE_UNICAST) {

@@ -251,6 +251,7 @@ static void test_foreign_routes(void **state)
 	struct rtmsg *rtm = mnl_nlmsg_get_payload((struct nlmsghdr *)buf);
 	size_t len = cw_nl_build_newroute(&route, CW_NL_ROUTE_ALONE, buf, sizeof(buf));
 	struct cw_nl_route got;
+	struct cw_prefix want;
 
 	(void)state;
 	assert_true(cw_nl_parse_route(buf, len, &got));
@@ -265,6 +266,11 @@ static void test_foreign_routes(void **state)
 	rtm->rtm_type = RTN_UNICAST;
 	rtm->rtm_flags = RTM_F_CLONED;
 	assert_false(cw_nl_parse_route(buf, len, &got));
+	rtm->rtm_flags = 0;
+	rtm->rtm_dst_len = 4; /* the host bits that this leaves are no part of the destination */
+	want = prefix("0.0.0.0/4");
+	assert_true(cw_nl_parse_route(buf, len, &got));
+	assert_int_equal(cw_prefix_compare(&got.dst, &want), 0);
 }
 
 static void test_ours(void **state)
