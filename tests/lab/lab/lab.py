@@ -11,7 +11,7 @@ from .strongswan import StrongSwan
 from .wait import Failure, expect, expect_equal, wait_for
 
 # A marker: the runner looks for it in everything a test has written.
-PSK = b"S3cr3t-Marker-Key.Lab"
+PSK = b"S3cr3t.Marker.Key.Lab"
 KEY = 42                # VTI key or if_id on the peers' side
 
 
