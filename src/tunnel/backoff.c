@@ -5,7 +5,9 @@ uint32_t cw_backoff_ms(uint32_t min_s, uint32_t max_s, uint32_t tries, uint32_t 
 {
 	uint64_t cap_ms = (uint64_t)max_s * 1000, ms = (uint64_t)min_s * 1000;
 
-	for (uint32_t i = 1; i < tries && ms < cap_ms; i++)
+	if (cap_ms > UINT32_MAX)
+		cap_ms = UINT32_MAX;
+	for (uint32_t i = 1; i < tries && ms && ms < cap_ms; i++)
 		ms *= 2;
 	if (ms > cap_ms)
 		ms = cap_ms;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* tries: failed so far, 1 or more. random: any number. Returns milliseconds. */
+/* tries: failed so far, 1 or more. random: any number. Returns milliseconds, 50 days at most. */
 uint32_t cw_backoff_ms(uint32_t min_s, uint32_t max_s, uint32_t tries, uint32_t random);
 
 /* One step of a small generator (xorshift64*); the state must not be 0. For jitter, never for keys. */

@@ -106,7 +106,8 @@ enum cw_ike_event_kind {
 	CW_IKE_EV_CHILD_UP,    /* child: installed in the kernel */
 	CW_IKE_EV_CHILD_DOWN,  /* child; cause */
 	CW_IKE_EV_CHILD_REKEYED, /* child: the new one; old_id */
-	CW_IKE_EV_FAILED,      /* an attempt of ours (or the peer's, if !by_us) came to nothing; cause, detail */
+	CW_IKE_EV_FAILED,      /* an attempt of ours (or the peer's, if !by_us) came to nothing; cause, detail; is_child: at
+				* a CHILD_SA only, child.pair names which */
 	CW_IKE_EV_REKEY_FAILED, /* cause, detail names both sides' groups where known; is_child */
 	CW_IKE_EV_INITIAL_CONTACT, /* the peer says on ike_id that it has no other IKE_SA with us */
 	CW_IKE_EV_NAT_MAPPED,  /* the peer's address or port moved; ike */

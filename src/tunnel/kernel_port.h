@@ -8,8 +8,8 @@
  * Calls are idempotent where the text says "ensure" or "sync".
  *
  * What is ours: links whose if_id (xfrm) or key (VTI) lies in CW_IF_ID_BASE..+CW_IF_ID_SPAN, SAs and
- * policies whose if_id, mark or reqid does (CW_REQID_BASE..+CW_REQID_SPAN), drop policies of CW_DROP_PRIORITY,
- * routes with protocol CW_ROUTE_PROTOCOL. Nothing else is ever changed.
+ * policies whose if_id, mark or reqid does (CW_REQID_BASE..+CW_REQID_SPAN), routes with protocol
+ * CW_ROUTE_PROTOCOL. Nothing else is ever changed.
  *
  * Errors: enum cw_rc, and a struct cw_kernel_err with errno and the kernel's extended-ack text.
  */
@@ -31,8 +31,8 @@
 #define CW_REQID_BASE 0x63000000u
 #define CW_REQID_SPAN 0x00770000u
 #define CW_ROUTE_PROTOCOL 99 /* RTPROT of our routes; not in the kernel's or iproute2's list */
-/* Priority of the drop policies that keep a policy-based tunnel (no interface) closed while it is down.
- * They have neither if_id nor reqid: this number is what marks them as ours. Worse than any of libcharon's. */
+/* Priority of the drop policies that keep a policy-based tunnel (no interface) closed while it is down:
+ * worse than any of libcharon's. */
 #define CW_DROP_PRIORITY 0x63770001u
 #define CW_UNREACHABLE_METRIC 0x7fff0000u /* of the fail-closed routes: worse than any real one */
 
@@ -225,6 +225,11 @@ struct cw_kernel_ops {
 	enum cw_rc (*policy_del)(struct cw_kernel *k, const struct cw_policy *policy,
 				 struct cw_kernel_err *reterr);
 
+	/* Makes the set of our drop policies equal to want[0..n), all with CW_POLICY_DROP and a reqid of
+	 * ours: adds, then deletes. The first error is reported, the rest still done. */
+	enum cw_rc (*drops_sync)(struct cw_kernel *k, const struct cw_policy *want, size_t n,
+				 struct cw_kernel_err *reterr);
+
 	/* Exempts an IKE socket from policies, both directions. */
 	enum cw_rc (*socket_bypass)(struct cw_kernel *k, int fd, enum cw_family family,
 				    struct cw_kernel_err *reterr);
@@ -244,8 +249,9 @@ struct cw_kernel_ops {
 	enum cw_rc (*routes_sync)(struct cw_kernel *k, const struct cw_route *want, size_t n,
 				  struct cw_kernel_err *reterr);
 
-	/* Removes SAs and policies of ours that an earlier run left (start), links not named in
-	 * keep[0..n_keep), and with n_keep == 0 routes too (stop). Counts what was found. */
+	/* At start: removes SAs and policies of ours that an earlier run left, and links not named in
+	 * keep[0..n_keep); what closes a site's networks stays, routes and drop policies. At stop, with
+	 * keep NULL: all that is ours. Counts what was found. */
 	enum cw_rc (*clean)(struct cw_kernel *k, const char *const *keep, size_t n_keep,
 			    size_t *ret_removed, struct cw_kernel_err *reterr);
 

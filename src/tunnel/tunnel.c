@@ -8,10 +8,14 @@
 #include "tunnel/tunnel_priv.h"
 
 static const char *const state_names[CW_TUNNEL_STATE_COUNT] = {
-	[CW_TUNNEL_CONF_ERROR] = "config-error", [CW_TUNNEL_DOWN] = "down",
-	[CW_TUNNEL_RESOLVING] = "resolving",	 [CW_TUNNEL_CONNECTING] = "connecting",
-	[CW_TUNNEL_WAITING] = "waiting",	 [CW_TUNNEL_IKE_ONLY] = "ike-only",
-	[CW_TUNNEL_UP] = "up",			 [CW_TUNNEL_CLOSING] = "closing",
+	[CW_TUNNEL_CONF_ERROR] = "config-error",
+	[CW_TUNNEL_DOWN] = "down",
+	[CW_TUNNEL_RESOLVING] = "resolving",
+	[CW_TUNNEL_CONNECTING] = "connecting",
+	[CW_TUNNEL_WAITING] = "waiting",
+	[CW_TUNNEL_IKE_ONLY] = "ike-only",
+	[CW_TUNNEL_UP] = "up",
+	[CW_TUNNEL_CLOSING] = "closing",
 };
 
 const char *cw_tunnel_state_name(enum cw_tunnel_state state)
@@ -19,8 +23,8 @@ const char *cw_tunnel_state_name(enum cw_tunnel_state state)
 	return (unsigned)state < CW_TUNNEL_STATE_COUNT ? state_names[state] : "unknown";
 }
 
-struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t index, uint32_t generation,
-				uint32_t pairs, uint64_t seed, struct cw_time now)
+struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t index,
+	uint32_t generation, uint32_t pairs, uint64_t seed, struct cw_time now)
 {
 	struct cw_tunnel *t = calloc(1, sizeof(*t));
 
@@ -107,7 +111,7 @@ const struct cw_child_info *cw_tunnel_child(const struct cw_tunnel *tunnel, size
 }
 
 void cw_tunnel_child_counters(struct cw_tunnel *tunnel, uint32_t child_id, uint64_t bytes_in,
-			      uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out)
+	uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out)
 {
 	struct child_entry *c = cw_tunnel_child_find(tunnel, child_id);
 
@@ -208,7 +212,7 @@ static void view_sas(const struct cw_tunnel *t, struct cw_time now, struct cw_tu
 }
 
 void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_s,
-		    struct cw_tunnel_view *ret_view)
+	struct cw_tunnel_view *ret_view)
 {
 	struct cw_tunnel_view *v = ret_view;
 

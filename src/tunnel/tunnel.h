@@ -12,15 +12,23 @@
  * delay: the next snapshot shows the truth and settle() acts on it.
  *
  *   wanted UP, nothing there      resolve, then initiate; on failure pause (backoff.h) and again, for ever
- *   wanted UP, IKE_SA, no child   ask for the missing children
+ *   wanted UP, IKE_SA, no child   ask for the missing children; if none at all can be had, make the IKE_SA
+ *                                 anew, but never give up a pair that carries for one that does not
  *   two IKE_SAs established       keep one, close the others with DELETE:
  *                                 - made within CROSSING of each other by different initiators: the one with
  *                                   the lower initiator SPI, which both ends know, so both keep the same;
- *                                 - otherwise the newer: the peer has likely forgotten the older.
+ *                                 - otherwise the newer: the peer has likely forgotten the older. If it says
+ *                                   so (INITIAL_CONTACT) the older goes at once and without DELETE.
  *                                 After a short while only, so that an IKEv1 reauthentication can move
- *                                 its children and a crossing second IKE_SA can appear.
- *   wanted DOWN                   close everything and make the engine refuse the peer
+ *                                 its children and a crossing second IKE_SA can appear; and after longer
+ *                                 and longer if the peer makes another one each time.
+ *   two children of one pair      keep one likewise, after a snapshot has shown both
+ *   wanted DOWN                   close everything, an attempt too, and make the engine refuse the peer
+ *   restart                       the same without the refusing, then wanted UP
  *   wanted LISTEN                 let the peer come (start = false)
+ *
+ * An IKE_SA that is closing at our wish is seen to its end (with force after a while) before a new one is
+ * begun. An attempt has no id before a snapshot shows it, so its end is asked for when one does.
  *
  * Ownership: conf is borrowed and must outlive the object.
  */
@@ -49,7 +57,8 @@ enum cw_tunnel_event_kind {
 	CW_TEV_RESOLVE_FAILED, /* cause, detail */
 	CW_TEV_IKE,	     /* ike: an event of the engine but SNAPSHOT */
 	CW_TEV_SNAPSHOT,     /* ike: one snapshot record of this tunnel */
-	CW_TEV_SNAPSHOT_END, /* the poll ordered at poll_at is complete; what it did not show is gone */
+	CW_TEV_SNAPSHOT_END, /* the poll ordered at poll_at is complete; what it did not show is gone. Not to be
+			      * given if a letter was lost since poll_at: it may have been a record */
 	CW_TEV_CHILD_BROKEN, /* child_id: installed for the engine, but its SA is not in the kernel */
 	CW_TEV_SILENCE,	     /* data goes out and none comes back */
 	CW_TEV_KERNEL_FAILED, /* the interface can't be made; detail */
@@ -90,8 +99,8 @@ struct cw_tunnel_action {
 	char text[CW_TUNNEL_TEXT_MAX];
 };
 
-/* What one step may ask for. A step that wants more sets `full`; settle() asks for the rest again at
- * the next event, so nothing is lost but time. */
+/* What one step may ask for. A step that wants more sets `full`, and cw_tunnel_next_due() is at once: the rest
+ * comes with the next TIMER. */
 #define CW_TUNNEL_ACTIONS_MAX 16
 
 struct cw_tunnel_actions {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The machine: what the engine reports goes into the sets, settle() compares them with what is wanted.
+ * The machine: what the engine reports goes into the sets, settle() compares them with what is
+ * wanted.
  */
 #include "tunnel/tunnel.h"
 
@@ -14,18 +15,23 @@
 #define ATTEMPT_DOUBT_S 10   /* an attempt that says nothing: look whether it is still there */
 #define DUP_GRACE_V2_MS 1000 /* see tunnel.h, two IKE_SAs */
 #define DUP_GRACE_V1_MS 5000
-#define CHILD_TRIES_MAX 6    /* then the IKE_SA is made anew */
-#define LISTEN_REFRESH_S 60  /* a listening tunnel looks for the peer's address again */
-#define ROOM_FOR_REST 4	     /* of the list of actions, for what ends a step */
+#define CHILD_TRIES_MAX 6 /* then the IKE_SA is made anew */
+#define DUP_QUICK 3       /* so many duplicates in a row are closed after the plain grace */
+#define DUP_SLOWEST 6     /* then it doubles, so many times */
+#define DUP_PEACE_S 120
+#define LISTEN_REFRESH_S 60 /* a listening tunnel looks for the peer's address again */
+#define ROOM_FOR_REST 4     /* of the list of actions, for what ends a step */
 
-void cw_tunnel_set_error(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
+void cw_tunnel_set_error(
+	struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
 {
 	t->last_error = cause;
 	snprintf(t->last_error_detail, sizeof(t->last_error_detail), "%s", detail ? detail : "");
 	t->last_error_at = now;
 }
 
-void cw_tunnel_set_why(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
+void cw_tunnel_set_why(
+	struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
 {
 	t->why = cause;
 	t->why_is_child = false;
@@ -41,7 +47,8 @@ static bool well_up(const struct cw_tunnel *t, struct cw_time now)
 
 /* ---- trying ---- */
 
-void cw_tunnel_act(struct cw_tunnel *t, enum activity activity, struct cw_time now, struct cw_time due)
+void cw_tunnel_act(
+	struct cw_tunnel *t, enum activity activity, struct cw_time now, struct cw_time due)
 {
 	t->activity = activity;
 	t->act_at = now;
@@ -62,17 +69,20 @@ static bool is_auth(enum cw_cause cause)
 	return cause == CW_CAUSE_AUTH_BY_PEER || cause == CW_CAUSE_AUTH_BY_US;
 }
 
-void cw_tunnel_pause(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
+void cw_tunnel_pause(
+	struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now)
 {
 	const struct cw_tunnel_conf *c = t->conf;
 	uint32_t random = cw_backoff_random(&t->random), pause_ms;
 
 	t->failures++;
-	pause_ms = is_auth(cause) ? cw_backoff_ms(c->retry_auth_s, c->retry_auth_s, 1, random) :
-				    cw_backoff_ms(c->retry_min_s, c->retry_max_s, t->failures, random);
+	pause_ms = is_auth(cause)
+			   ? cw_backoff_ms(c->retry_auth_s, c->retry_auth_s, 1, random)
+			   : cw_backoff_ms(c->retry_min_s, c->retry_max_s, t->failures, random);
 	/* Waiting for an answer was a pause already. */
 	if (t->activity == ACT_CONNECTING || t->activity == ACT_RESOLVING) {
-		int64_t left_ms = pause_ms - cw_time_diff_us(now, t->act_at) / 1000, least_ms = c->retry_min_s * 750LL;
+		int64_t left_ms = pause_ms - cw_time_diff_us(now, t->act_at) / 1000,
+			least_ms = c->retry_min_s * 750LL;
 
 		pause_ms = (uint32_t)(left_ms > least_ms ? left_ms : least_ms);
 	}
@@ -80,15 +90,15 @@ void cw_tunnel_pause(struct cw_tunnel *t, enum cw_cause cause, const char *detai
 	cw_tunnel_act(t, ACT_WAITING, now, cw_time_add_ms(now, pause_ms));
 }
 
-static void try_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now,
-		       struct cw_tunnel_actions *out)
+static void try_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail,
+	struct cw_time now, struct cw_tunnel_actions *out)
 {
 	cw_tunnel_pause(t, cause, detail, now);
 	cw_tunnel_say_try_failed(t, now, out);
 }
 
-void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail, struct cw_time now,
-			   struct cw_tunnel_actions *out)
+void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const char *detail,
+	struct cw_time now, struct cw_tunnel_actions *out)
 {
 	if (t->activity == ACT_CONNECTING && t->want == WANT_UP && !cw_tunnel_ike_live(t))
 		try_failed(t, cause, detail, now, out);
@@ -98,8 +108,8 @@ void cw_tunnel_attempt_failed(struct cw_tunnel *t, enum cw_cause cause, const ch
 
 /* ---- the gate ---- */
 
-static void enter(struct cw_tunnel *t, enum cw_tunnel_state to, enum cw_cause cause, struct cw_time now,
-		  struct cw_tunnel_actions *out)
+static void enter(struct cw_tunnel *t, enum cw_tunnel_state to, enum cw_cause cause,
+	struct cw_time now, struct cw_tunnel_actions *out)
 {
 	enum cw_tunnel_state from = t->state;
 
@@ -120,8 +130,8 @@ static void enter(struct cw_tunnel *t, enum cw_tunnel_state to, enum cw_cause ca
 static enum cw_tunnel_state state_of_absent(const struct cw_tunnel *t)
 {
 	if (t->want == WANT_UP && t->activity == ACT_RESOLVING)
-		return t->conf->remote_addr.family == CW_FAMILY_NONE ? CW_TUNNEL_RESOLVING :
-								       CW_TUNNEL_CONNECTING;
+		return t->conf->remote_addr.family == CW_FAMILY_NONE ? CW_TUNNEL_RESOLVING
+								     : CW_TUNNEL_CONNECTING;
 	if (t->want == WANT_UP && t->activity == ACT_CONNECTING)
 		return CW_TUNNEL_CONNECTING;
 	if (t->want == WANT_UP && t->activity == ACT_WAITING)
@@ -136,8 +146,10 @@ static void derive(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_act
 	uint32_t carrying = cw_tunnel_pairs_refresh(t);
 
 	if (t->want == WANT_DOWN) {
-		enter(t, t->n_ikes || t->activity == ACT_ABANDONING ? CW_TUNNEL_CLOSING : CW_TUNNEL_DOWN,
-		      t->stopping ? CW_CAUSE_STOPPING : CW_CAUSE_OPERATOR, now, out);
+		enter(t,
+			t->n_ikes || t->activity == ACT_ABANDONING ? CW_TUNNEL_CLOSING
+								   : CW_TUNNEL_DOWN,
+			t->stopping ? CW_CAUSE_STOPPING : CW_CAUSE_OPERATOR, now, out);
 	} else if (cw_tunnel_ike_live(t) && carrying == t->pairs) {
 		if (t->state != CW_TUNNEL_UP)
 			t->times_up++;
@@ -168,7 +180,8 @@ bool cw_tunnel_has_room(const struct cw_tunnel_actions *out)
 	return out->n + ROOM_FOR_REST < CW_TUNNEL_ACTIONS_MAX;
 }
 
-void cw_tunnel_close_ike(struct ike_entry *e, bool force, struct cw_time now, struct cw_tunnel_actions *out)
+void cw_tunnel_close_ike(
+	struct ike_entry *e, bool force, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	struct cw_tunnel_action *a = cw_tunnel_add(out, CW_TA_TERMINATE_IKE);
 
@@ -209,7 +222,8 @@ static void close_all(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_
 {
 	for (size_t i = 0; i < t->n_ikes; i++) {
 		if (!t->ikes[i].closing)
-			cw_tunnel_close_ike(&t->ikes[i], t->ikes[i].info.state == CW_IKE_SA_CONNECTING, now, out);
+			cw_tunnel_close_ike(&t->ikes[i],
+				t->ikes[i].info.state == CW_IKE_SA_CONNECTING, now, out);
 	}
 	if (t->activity == ACT_CONNECTING) {
 		/* Only a snapshot tells its id; the first may be too early to show it. */
@@ -223,7 +237,26 @@ static void close_all(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_
 	t->dup_at = CW_TIME_NEVER;
 }
 
-static void settle_duplicates(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+/* A peer may answer the end of a duplicate with another one. Two do no harm, closing one each
+ * second does: so be slower the more often, and forget about it when there was peace for a while.
+ */
+void cw_tunnel_round_add(struct rounds *r, struct cw_time now)
+{
+	if (cw_time_diff_us(now, r->at) > DUP_PEACE_S * 1000000LL)
+		r->n = 0;
+	r->n++;
+	r->at = now;
+}
+
+static struct cw_time dup_due(const struct rounds *r, int64_t grace_ms, struct cw_time now)
+{
+	if (r->n > DUP_QUICK && cw_time_diff_us(now, r->at) <= DUP_PEACE_S * 1000000LL)
+		grace_ms <<= r->n - DUP_QUICK > DUP_SLOWEST ? DUP_SLOWEST : r->n - DUP_QUICK;
+	return cw_time_add_ms(now, grace_ms);
+}
+
+static void settle_duplicates(
+	struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	struct ike_entry *keep = cw_tunnel_ike_pick(t);
 	bool waiting = false;
@@ -233,11 +266,12 @@ static void settle_duplicates(struct cw_tunnel *t, struct cw_time now, struct cw
 		return;
 	}
 	if (cw_time_is_never(t->dup_at))
-		t->dup_at = cw_time_add_ms(now, keep->info.version == 1 ? DUP_GRACE_V1_MS : DUP_GRACE_V2_MS);
+		t->dup_at = dup_due(&t->dup_rounds,
+			keep->info.version == 1 ? DUP_GRACE_V1_MS : DUP_GRACE_V2_MS, now);
 	for (size_t i = 0; i < t->n_ikes; i++) {
 		struct ike_entry *e = &t->ikes[i];
-		/* What the peer says it does not have needs neither grace nor DELETE, RFC 7296 2.4. Crossing
-		 * ones were each the first when it was said. */
+		/* What the peer says it does not have needs neither grace nor DELETE, RFC 7296 2.4.
+		 * Crossing ones were each the first when it was said. */
 		bool forgotten = keep->initial_contact && !cw_tunnel_ike_crossed(e, keep);
 
 		if (e == keep || e->closing || e->info.state != CW_IKE_SA_ESTABLISHED)
@@ -252,13 +286,15 @@ static void settle_duplicates(struct cw_tunnel *t, struct cw_time now, struct cw
 	if (waiting)
 		return;
 	t->dup_at = CW_TIME_NEVER;
+	cw_tunnel_round_add(&t->dup_rounds, now);
 	/* Both ends chose by the same rule; make sure that the other really has the one we kept. */
 	cw_tunnel_order(out, CW_TA_CHECK_ALIVE, keep->info.ike_id);
 }
 
-/* More than one child of a pair is harmless to traffic, but each is rekeyed for ever. The decision falls
- * in close_doubled(), on what the engine has just shown. */
-static void settle_child_duplicates(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+/* More than one child of a pair is harmless to traffic, but each is rekeyed for ever. The decision
+ * falls in close_doubled(), on what the engine has just shown. */
+static void settle_child_duplicates(
+	struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	bool doubled = false;
 
@@ -266,10 +302,12 @@ static void settle_child_duplicates(struct cw_tunnel *t, struct cw_time now, str
 		doubled |= t->pair[i].installed > 1;
 	if (!doubled) {
 		t->child_dup_at = CW_TIME_NEVER;
+		t->child_dup_asked = false;
 	} else if (cw_time_is_never(t->child_dup_at)) {
-		t->child_dup_at = cw_time_add_s(now, CW_TUNNEL_CHILD_DUP_S);
+		t->child_dup_at = dup_due(&t->child_dup_rounds, CW_TUNNEL_CHILD_DUP_S * 1000, now);
 	} else if (cw_time_reached(t->child_dup_at, now) && cw_tunnel_add(out, CW_TA_POLL)) {
 		t->child_dup_at = cw_time_add_s(now, CW_TUNNEL_CHILD_DUP_S);
+		t->child_dup_asked = true;
 	}
 }
 
@@ -279,7 +317,7 @@ int64_t cw_tunnel_child_grace_ms(const struct cw_ike_sa_info *ike)
 }
 
 static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct cw_time now,
-			    struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	bool any = cw_tunnel_pairs_refresh(t) > 0, tired = !any, due = false, lost = false;
 
@@ -369,7 +407,7 @@ static void settle(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_act
 /* ---- orders and deadlines ---- */
 
 static void resolved(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struct cw_time now,
-		     struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	if (t->activity != ACT_RESOLVING)
 		return;
@@ -434,7 +472,7 @@ static void order_restart(struct cw_tunnel *t, struct cw_time now, struct cw_tun
 }
 
 void cw_tunnel_step(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struct cw_time now,
-		    struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	const struct cw_ike_sa_info *primary = cw_tunnel_primary(t);
 

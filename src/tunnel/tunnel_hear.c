@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the engine says, in events and in snapshots, put into the two sets. What is to be asked for in
- * return is settle()'s to find out, but for the pause after a failed try.
+ * What the engine says, in events and in snapshots, put into the two sets. What is to be asked for
+ * in return is settle()'s to find out, but for the pause after a failed try.
  */
 #include "tunnel/tunnel_priv.h"
 
@@ -9,14 +9,14 @@
 
 #include "tunnel/backoff.h"
 
-/* From the loss of a CHILD_SA until it is asked for again: the IKE_SA's initiator goes first, so that the
- * two ends don't make one each. */
+/* From the loss of a CHILD_SA until it is asked for again: the IKE_SA's initiator goes first, so
+ * that the two ends don't make one each. */
 #define CHILD_LOST_INITIATOR_MS 200
 #define CHILD_LOST_RESPONDER_MS 1200
 
 /* The tunnel's only IKE_SA is gone, or as good as gone. */
 static void loss(struct cw_tunnel *t, struct cw_time up_at, enum cw_cause cause, const char *detail,
-		 struct cw_time now)
+	struct cw_time now)
 {
 	bool well;
 
@@ -26,8 +26,8 @@ static void loss(struct cw_tunnel *t, struct cw_time up_at, enum cw_cause cause,
 	well = cw_time_diff_us(now, up_at) > CW_TUNNEL_WELL_UP_US;
 	if (well)
 		t->failures = 0;
-	/* Once more at once, unless it had hardly come up: that would make a storm. To find a peer dead
-	 * takes its time. */
+	/* Once more at once, unless it had hardly come up: that would make a storm. To find a peer
+	 * dead takes its time. */
 	if (well || cause == CW_CAUSE_PEER_DEAD)
 		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
 	else
@@ -35,7 +35,7 @@ static void loss(struct cw_tunnel *t, struct cw_time up_at, enum cw_cause cause,
 }
 
 static void lost_ike(struct cw_tunnel *t, uint32_t ike_id, enum cw_cause cause, const char *detail,
-		     struct cw_time now, struct cw_tunnel_actions *out)
+	struct cw_time now, struct cw_tunnel_actions *out)
 {
 	struct ike_entry *e = cw_tunnel_ike_find(t, ike_id), *other;
 	/* Losing one of two, or one we closed ourselves, is no loss of the tunnel. */
@@ -47,8 +47,8 @@ static void lost_ike(struct cw_tunnel *t, uint32_t ike_id, enum cw_cause cause, 
 		e->closing = true;
 	other = cw_tunnel_ike_pick(t);
 	if (inherited && other) {
-		/* IKEv1's children outlive their IKE_SA and go over to the next one. If they did not, a
-		 * snapshot shows it. */
+		/* IKEv1's children outlive their IKE_SA and go over to the next one. If they did
+		 * not, a snapshot shows it. */
 		for (size_t i = 0; i < t->n_children; i++) {
 			if (t->children[i].info.ike_id != ike_id)
 				continue;
@@ -63,7 +63,7 @@ static void lost_ike(struct cw_tunnel *t, uint32_t ike_id, enum cw_cause cause, 
 }
 
 static void child_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-			 struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	uint32_t pair = ev->child.pair < t->pairs ? ev->child.pair : 0;
 	struct pair_entry *p = &t->pair[pair];
@@ -75,8 +75,8 @@ static void child_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, str
 	/* The one that came with the IKE_SA was a try too. */
 	if (p->tries == 0)
 		p->tries = 1;
-	p->due = cw_time_add_ms(now, cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, p->tries,
-						   cw_backoff_random(&t->random)));
+	p->due = cw_time_add_ms(now, cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s,
+					     p->tries, cw_backoff_random(&t->random)));
 	p->coming = false;
 	cw_tunnel_set_why(t, ev->cause, ev->detail, now);
 	t->why_is_child = true;
@@ -84,7 +84,7 @@ static void child_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, str
 }
 
 static void failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-		   struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	struct ike_entry *e = cw_tunnel_ike_find(t, ev->ike_id);
 
@@ -110,7 +110,7 @@ static void failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw
 }
 
 static void ike_seen(struct cw_tunnel *t, const struct cw_ike_sa_info *info, struct cw_time now,
-		     struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	struct cw_tunnel_action *a;
 	struct ike_entry *e;
@@ -143,7 +143,7 @@ static void ike_seen(struct cw_tunnel *t, const struct cw_ike_sa_info *info, str
 }
 
 static void ike_rekeyed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-			struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	struct ike_entry *e = cw_tunnel_ike_find(t, ev->old_id), old = { 0 };
 	bool known = e, is_new;
@@ -175,8 +175,9 @@ static void children_coming(struct cw_tunnel *t, struct cw_time now)
 
 	for (uint32_t i = 0; ike && i < t->pairs; i++) {
 		struct pair_entry *p = &t->pair[i];
-		struct cw_time later = p->tries ? cw_time_add_s(now, CW_TUNNEL_CHILD_GUARD_S) :
-						  cw_time_add_ms(now, 2 * cw_tunnel_child_grace_ms(ike));
+		struct cw_time later =
+			p->tries ? cw_time_add_s(now, CW_TUNNEL_CHILD_GUARD_S)
+				 : cw_time_add_ms(now, 2 * cw_tunnel_child_grace_ms(ike));
 
 		if (p->coming && !cw_time_is_never(p->due) && p->due.us < later.us)
 			p->due = later;
@@ -184,7 +185,7 @@ static void children_coming(struct cw_tunnel *t, struct cw_time now)
 }
 
 static void child_up(struct cw_tunnel *t, const struct cw_child_info *info, struct cw_time now,
-		     struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	bool is_new = !cw_tunnel_child_find(t, info->child_id);
 	struct child_entry *c = cw_tunnel_child_put(t, info, now);
@@ -198,8 +199,8 @@ static void child_up(struct cw_tunnel *t, const struct cw_child_info *info, stru
 		cw_tunnel_say_narrowed(out);
 }
 
-static void lost_child(struct cw_tunnel *t, uint32_t child_id, enum cw_cause cause, const char *detail,
-		       struct cw_time now)
+static void lost_child(struct cw_tunnel *t, uint32_t child_id, enum cw_cause cause,
+	const char *detail, struct cw_time now)
 {
 	struct child_entry *c = cw_tunnel_child_find(t, child_id);
 	struct pair_entry *p;
@@ -211,20 +212,21 @@ static void lost_child(struct cw_tunnel *t, uint32_t child_id, enum cw_cause cau
 	cw_tunnel_child_drop(t, child_id);
 	if (pair >= t->pairs || cw_tunnel_pair_carries(t, pair) || !cw_tunnel_primary(t))
 		return;
-	/* Soon the first time, but not before its IKE_SA can be told as gone as well; then the pause grows with
-	 * what comes of it. */
+	/* Soon the first time, but not before its IKE_SA can be told as gone as well; then the
+	 * pause grows with what comes of it. */
 	cw_tunnel_set_why(t, cause == CW_CAUSE_NONE ? CW_CAUSE_LOST : cause, detail, now);
 	t->why_is_child = true;
 	p = &t->pair[pair];
 	ms = cw_tunnel_primary(t)->initiator ? CHILD_LOST_INITIATOR_MS : CHILD_LOST_RESPONDER_MS;
 	if (p->tries)
-		ms = cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, p->tries, cw_backoff_random(&t->random));
+		ms = cw_backoff_ms(t->conf->retry_min_s, t->conf->retry_max_s, p->tries,
+			cw_backoff_random(&t->random));
 	p->due = cw_time_add_ms(now, ms);
 	p->coming = ms == CHILD_LOST_RESPONDER_MS;
 }
 
 void cw_tunnel_hear_event(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-			  struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	struct ike_entry *e = cw_tunnel_ike_find(t, ev->ike.ike_id);
 	struct cw_time line_at;
@@ -291,8 +293,8 @@ void cw_tunnel_hear_event(struct cw_tunnel *t, const struct cw_ike_event *ev, st
 	}
 }
 
-static void snapshot_children(struct cw_tunnel *t, const struct cw_ike_event *ev, bool stale,
-			      struct cw_time now)
+static void snapshot_children(
+	struct cw_tunnel *t, const struct cw_ike_event *ev, bool stale, struct cw_time now)
 {
 	for (size_t i = 0; i < ev->n_children; i++) {
 		const struct cw_child_info *info = &ev->children[i];
@@ -309,7 +311,7 @@ static void snapshot_children(struct cw_tunnel *t, const struct cw_ike_event *ev
 }
 
 void cw_tunnel_hear_snapshot(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-			     struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	/* Written before the engine told its end: it brings nothing back. But if the IKE_SA was
 	 * replaced, its children live on. */
@@ -338,47 +340,56 @@ void cw_tunnel_hear_snapshot(struct cw_tunnel *t, const struct cw_ike_event *ev,
 }
 
 /* Both were there long before the snapshot, and it shows them. */
-static bool surely_doubled(const struct child_entry *c, const struct child_entry *d, struct cw_time poll_at)
+static bool surely_doubled(
+	const struct child_entry *c, const struct child_entry *d, struct cw_time poll_at)
 {
 	struct cw_time settled_at = cw_time_add_s(poll_at, -CW_TUNNEL_CHILD_DUP_S + 1);
 
 	return c != d && c->info.pair == d->info.pair && c->info.ike_id == d->info.ike_id &&
 	       c->info.state == CW_CHILD_INSTALLED && d->info.state == CW_CHILD_INSTALLED &&
-	       c->seen_at.us >= poll_at.us && d->seen_at.us >= poll_at.us && c->known_at.us < poll_at.us &&
-	       d->known_at.us < poll_at.us && c->line_at.us < settled_at.us && d->line_at.us < settled_at.us;
+	       c->seen_at.us >= poll_at.us && d->seen_at.us >= poll_at.us &&
+	       c->known_at.us < poll_at.us && d->known_at.us < poll_at.us &&
+	       c->line_at.us < settled_at.us && d->line_at.us < settled_at.us;
 }
 
 /* Of two children of one pair, closes one; see settle_child_duplicates() in tunnel_fsm.c. */
 static void close_doubled(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
-			  struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	const struct cw_ike_sa_info *primary = cw_tunnel_primary(t);
+	bool any = false;
 
+	if (!t->child_dup_asked)
+		return;
 	cw_tunnel_pairs_refresh(t);
 	for (size_t i = 0; primary && i < t->n_children; i++) {
 		const struct child_entry *c = &t->children[i];
 		bool loses = false;
 
 		if (c->info.pair >= t->pairs || t->pair[c->info.pair].installed < 2 ||
-		    c->info.ike_id != primary->ike_id)
+			c->info.ike_id != primary->ike_id)
 			continue;
 		for (size_t j = 0; j < t->n_children; j++) {
 			const struct child_entry *d = &t->children[j];
 
-			loses |= surely_doubled(c, d, poll_at) && cw_tunnel_child_wins(d, c, primary->version);
+			loses |= surely_doubled(c, d, poll_at) &&
+				 cw_tunnel_child_wins(d, c, primary->version);
 		}
 		if (!loses)
 			continue;
 		if (!cw_tunnel_has_room(out)) {
 			t->child_dup_at = cw_time_add_s(now, 1); /* the rest on another snapshot */
-			break;
+			return;
 		}
 		cw_tunnel_order(out, CW_TA_TERMINATE_CHILD, c->info.child_id);
+		any = true;
 	}
+	if (any)
+		cw_tunnel_round_add(&t->child_dup_rounds, now);
 }
 
 void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
-				 struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	bool attempt_seen = false;
 
@@ -399,6 +410,6 @@ void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, st
 	close_doubled(t, poll_at, now, out);
 	/* An attempt that the engine forgot, or whose end was told and not heard. */
 	if ((t->activity == ACT_CONNECTING || t->activity == ACT_ABANDONING) && !attempt_seen &&
-	    cw_time_diff_us(poll_at, t->act_at) >= CW_TUNNEL_ORDER_LAG_S * 1000000LL)
+		cw_time_diff_us(poll_at, t->act_at) >= CW_TUNNEL_ORDER_LAG_S * 1000000LL)
 		cw_tunnel_attempt_failed(t, CW_CAUSE_LOST, "", now, out);
 }

@@ -101,6 +101,11 @@ struct cw_tunnel {
 
 	struct cw_time dup_at;	     /* two established IKE_SAs: decide then; NEVER: there is one */
 	struct cw_time child_dup_at; /* two children of one pair: look at them then; NEVER: there is one */
+	bool child_dup_asked;	     /* the snapshot to decide on is on its way */
+	struct rounds {
+		uint32_t n;	   /* how often it was decided */
+		struct cw_time at; /* the last time */
+	} dup_rounds, child_dup_rounds;
 	bool more;		     /* the last step had more to ask for than its list could hold */
 	struct cw_time stepped_at;
 
@@ -180,6 +185,8 @@ void cw_tunnel_order(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind k
 /* How long children may take to come by themselves. The initiator of the IKE_SA brings them along; the
  * responder gives it twice the time. */
 int64_t cw_tunnel_child_grace_ms(const struct cw_ike_sa_info *ike);
+/* One more decision about duplicates. */
+void cw_tunnel_round_add(struct rounds *r, struct cw_time now);
 /* Is there room for orders beside what ends a step? */
 bool cw_tunnel_has_room(const struct cw_tunnel_actions *out);
 

@@ -17,8 +17,8 @@ struct ike_entry *cw_tunnel_ike_find(struct cw_tunnel *t, uint32_t ike_id)
 	return NULL;
 }
 
-struct ike_entry *cw_tunnel_ike_put(struct cw_tunnel *t, const struct cw_ike_sa_info *info,
-				    struct cw_time now, bool *ret_new)
+struct ike_entry *cw_tunnel_ike_put(
+	struct cw_tunnel *t, const struct cw_ike_sa_info *info, struct cw_time now, bool *ret_new)
 {
 	struct ike_entry *e = cw_tunnel_ike_find(t, info->ike_id);
 	bool was_up = e && e->info.state == CW_IKE_SA_ESTABLISHED;
@@ -29,7 +29,9 @@ struct ike_entry *cw_tunnel_ike_put(struct cw_tunnel *t, const struct cw_ike_sa_
 			return NULL;
 		e = &t->ikes[t->n_ikes++];
 		*e = (struct ike_entry){
-			.known_at = now, .first_spi_i = info->spi_i, .first_initiator = info->initiator,
+			.known_at = now,
+			.first_spi_i = info->spi_i,
+			.first_initiator = info->initiator,
 		};
 	}
 	e->info = *info;
@@ -78,7 +80,8 @@ bool cw_tunnel_ike_crossed(const struct ike_entry *a, const struct ike_entry *b)
 {
 	int64_t apart_us = cw_time_diff_us(a->up_at, b->up_at);
 
-	return a->first_initiator != b->first_initiator && apart_us <= CROSSING_US && apart_us >= -CROSSING_US;
+	return a->first_initiator != b->first_initiator && apart_us <= CROSSING_US &&
+	       apart_us >= -CROSSING_US;
 }
 
 /* Does a count rather than b? */
@@ -125,8 +128,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-struct child_entry *cw_tunnel_child_put(struct cw_tunnel *t, const struct cw_child_info *info,
-					struct cw_time now)
+struct child_entry *cw_tunnel_child_put(
+	struct cw_tunnel *t, const struct cw_child_info *info, struct cw_time now)
 {
 	struct child_entry *c = cw_tunnel_child_find(t, info->child_id);
 	struct cw_child_info before = { 0 };
@@ -138,7 +141,8 @@ struct child_entry *cw_tunnel_child_put(struct cw_tunnel *t, const struct cw_chi
 			return NULL;
 		c = &t->children[t->n_children++];
 		*c = (struct child_entry){
-			.known_at = now, .line_at = cw_time_add_s(now, -(int64_t)info->installed_s_ago),
+			.known_at = now,
+			.line_at = cw_time_add_s(now, -(int64_t)info->installed_s_ago),
 		};
 	}
 	c->info = *info;
@@ -190,14 +194,16 @@ bool cw_tunnel_carries(const struct cw_tunnel *t)
 	return false;
 }
 
-bool cw_tunnel_child_wins(const struct child_entry *a, const struct child_entry *b, uint8_t ike_version)
+bool cw_tunnel_child_wins(
+	const struct child_entry *a, const struct child_entry *b, uint8_t ike_version)
 {
 	int64_t apart_us = cw_time_diff_us(a->line_at, b->line_at);
 	/* What is in to one end is out to the other: the lower of the two is common knowledge. */
 	uint32_t low_a = a->info.spi_in < a->info.spi_out ? a->info.spi_in : a->info.spi_out;
 	uint32_t low_b = b->info.spi_in < b->info.spi_out ? b->info.spi_in : b->info.spi_out;
 
-	/* IKEv1 may leave us an older one that the peer has forgotten: only the newer is sure to live. */
+	/* IKEv1 may leave us an older one that the peer has forgotten: only the newer is sure to
+	 * live. */
 	if (apart_us && (ike_version == 1 || apart_us > CROSSING_US || apart_us < -CROSSING_US))
 		return apart_us > 0;
 	return low_a < low_b;

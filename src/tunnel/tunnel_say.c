@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tunnel says to the log. The first of its kind is news and is said aloud, with its remedy;
- * the hundredth is not. What a peer can bring about at will is said once a minute.
+ * What the tunnel says to the log. The first of its kind is news and is said aloud, with its
+ * remedy; the hundredth is not. What a peer can bring about at will is said once a minute.
  */
 #include "tunnel/tunnel_priv.h"
 
@@ -12,7 +12,8 @@
 #define PEER_LINE_US 60000000LL
 #define JUST_NOW_US 500000LL
 
-struct cw_tunnel_action *cw_tunnel_add(struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind)
+struct cw_tunnel_action *cw_tunnel_add(
+	struct cw_tunnel_actions *out, enum cw_tunnel_action_kind kind)
 {
 	if (out->n == CW_TUNNEL_ACTIONS_MAX) {
 		out->full = true;
@@ -23,8 +24,7 @@ struct cw_tunnel_action *cw_tunnel_add(struct cw_tunnel_actions *out, enum cw_tu
 }
 
 __attribute__((format(printf, 4, 5))) static void say(struct cw_tunnel_actions *out,
-						      enum cw_log_level level, enum cw_log_id id,
-						      const char *fmt, ...)
+	enum cw_log_level level, enum cw_log_id id, const char *fmt, ...)
 {
 	struct cw_tunnel_action *a = cw_tunnel_add(out, CW_TA_LOG);
 	va_list args;
@@ -70,8 +70,8 @@ static struct because because(enum cw_cause cause, const char *detail)
 {
 	struct because b;
 
-	snprintf(b.text, sizeof(b.text), "%s%s%s%s", cw_cause_text(cause), detail[0] ? " (" : "", detail,
-		 detail[0] ? ")" : "");
+	snprintf(b.text, sizeof(b.text), "%s%s%s%s", cw_cause_text(cause), detail[0] ? " (" : "",
+		detail, detail[0] ? ")" : "");
 	return b;
 }
 
@@ -111,62 +111,67 @@ static struct because next_try(const struct cw_tunnel *t, struct cw_time now)
 	int64_t ms = cw_time_diff_us(t->act_due, now) / 1000;
 
 	snprintf(b.text, sizeof(b.text), "next try in %lld.%lld s", (long long)(ms / 1000),
-		 (long long)(ms % 1000 / 100));
+		(long long)(ms % 1000 / 100));
 	return b;
 }
 
-void cw_tunnel_say_try_failed(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+void cw_tunnel_say_try_failed(
+	struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	bool news = cause_is_news(t, t->why, now);
 
 	say(out, news ? CW_LOG_WARNING : CW_LOG_INFO, log_id_of(t->why), "try %u failed: %s; %s%s",
-	    t->failures, because(t->why, t->detail).text, next_try(t, now).text,
-	    news ? remedy(t->why).text : "");
+		t->failures, because(t->why, t->detail).text, next_try(t, now).text,
+		news ? remedy(t->why).text : "");
 }
 
-void cw_tunnel_say_child_refused(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+void cw_tunnel_say_child_refused(
+	struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	bool news = cause_is_news(t, t->why, now);
 
 	say(out, news ? CW_LOG_WARNING : CW_LOG_INFO, log_id_of(t->why), "no CHILD_SA: %s%s",
-	    because(t->why, t->detail).text, news ? remedy(t->why).text : "");
+		because(t->why, t->detail).text, news ? remedy(t->why).text : "");
 }
 
-void cw_tunnel_say_child_lost(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
+void cw_tunnel_say_child_lost(
+	struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	say(out, cause_is_news(t, t->why, now) ? CW_LOG_WARNING : CW_LOG_INFO, CW_LOG_TUNNEL_DOWN,
-	    "a CHILD_SA is gone: %s; asking for it again", because(t->why, t->detail).text);
+		"a CHILD_SA is gone: %s; asking for it again", because(t->why, t->detail).text);
 }
 
-void cw_tunnel_say_peer_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
-			       struct cw_tunnel_actions *out)
+void cw_tunnel_say_peer_failed(struct cw_tunnel *t, const struct cw_ike_event *ev,
+	struct cw_time now, struct cw_tunnel_actions *out)
 {
 	if (is_news(&t->peer_said_at, PEER_LINE_US, now))
 		say(out, CW_LOG_WARNING, log_id_of(ev->cause), "the peer's try failed: %s%s",
-		    because(ev->cause, ev->detail).text, remedy(ev->cause).text);
+			because(ev->cause, ev->detail).text, remedy(ev->cause).text);
 }
 
 void cw_tunnel_say_rekey_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, bool again,
-				struct cw_time now, struct cw_tunnel_actions *out)
+	struct cw_time now, struct cw_tunnel_actions *out)
 {
 	if (!again)
 		t->rekey_said_at = CW_TIME_NEVER;
 	say(out, is_news(&t->rekey_said_at, SAME_LINE_US, now) ? CW_LOG_WARNING : CW_LOG_INFO,
-	    CW_LOG_REKEY_FAILED, "rekey of the %s_SA failed: %s; the old one is used until it expires",
-	    ev->is_child ? "CHILD" : "IKE", because(ev->cause, ev->detail).text);
+		CW_LOG_REKEY_FAILED,
+		"rekey of the %s_SA failed: %s; the old one is used until it expires",
+		ev->is_child ? "CHILD" : "IKE", because(ev->cause, ev->detail).text);
 }
 
-void cw_tunnel_say_duplicate(const struct ike_entry *closed, const struct ike_entry *kept,
-			     struct cw_tunnel_actions *out)
+void cw_tunnel_say_duplicate(
+	const struct ike_entry *closed, const struct ike_entry *kept, struct cw_tunnel_actions *out)
 {
-	say(out, CW_LOG_INFO, CW_LOG_DUPLICATE_SA, "a second IKE_SA (%016llx_i) is closed, %016llx_i is kept",
-	    (unsigned long long)closed->info.spi_i, (unsigned long long)kept->info.spi_i);
+	say(out, CW_LOG_INFO, CW_LOG_DUPLICATE_SA,
+		"a second IKE_SA (%016llx_i) is closed, %016llx_i is kept",
+		(unsigned long long)closed->info.spi_i, (unsigned long long)kept->info.spi_i);
 }
 
 void cw_tunnel_say_narrowed(struct cw_tunnel_actions *out)
 {
 	say(out, CW_LOG_NOTICE, CW_LOG_SELECTORS_NARROWED,
-	    "the peer narrowed the selectors; only traffic within what status shows passes");
+		"the peer narrowed the selectors; only traffic within what status shows passes");
 }
 
 bool cw_tunnel_is_trying(enum cw_tunnel_state s)
@@ -175,7 +180,7 @@ bool cw_tunnel_is_trying(enum cw_tunnel_state s)
 }
 
 void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct cw_time now,
-			struct cw_tunnel_actions *out)
+	struct cw_tunnel_actions *out)
 {
 	const struct cw_ike_sa_info *ike = cw_tunnel_primary(t);
 	int64_t lasted_us = cw_time_diff_us(now, t->since);
@@ -184,17 +189,18 @@ void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct c
 	char peer[CW_ADDR_TEXT_MAX];
 
 	if (t->state == CW_TUNNEL_UP && ike) {
-		say(out, CW_LOG_NOTICE, CW_LOG_TUNNEL_UP, "up: IKEv%u with %s%s, %s; %s", ike->version,
-		    cw_addr_print(&ike->remote, peer, sizeof(peer)),
-		    ike->encap ? " (UDP encapsulated)" : "", ike->proposal,
-		    ike->initiator ? "we started it" : "the peer started it");
+		say(out, CW_LOG_NOTICE, CW_LOG_TUNNEL_UP, "up: IKEv%u with %s%s, %s; %s",
+			ike->version, cw_addr_print(&ike->remote, peer, sizeof(peer)),
+			ike->encap ? " (UDP encapsulated)" : "", ike->proposal,
+			ike->initiator ? "we started it" : "the peer started it");
 		return;
 	}
-	/* Children go before their IKE_SA. If the IKE_SA stays, asking for them again is what is said. */
+	/* Children go before their IKE_SA. If the IKE_SA stays, asking for them again is what is
+	 * said. */
 	if (t->state == CW_TUNNEL_IKE_ONLY || (from != CW_TUNNEL_UP && from != CW_TUNNEL_IKE_ONLY))
 		return;
 	if (from == CW_TUNNEL_IKE_ONLY && lasted_us < JUST_NOW_US &&
-	    t->history[(t->n_steps - 1) % CW_VIEW_HISTORY_MAX].from == CW_TUNNEL_UP) {
+		t->history[(t->n_steps - 1) % CW_VIEW_HISTORY_MAX].from == CW_TUNNEL_UP) {
 		from = CW_TUNNEL_UP;
 		lasted_us = cw_time_diff_us(now, t->up_since);
 	}
@@ -208,6 +214,7 @@ void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct c
 		next = next_try(t, now);
 	else if (t->state != CW_TUNNEL_DOWN && t->want == WANT_UP)
 		snprintf(next.text, sizeof(next.text), "trying again");
-	say(out, level, CW_LOG_TUNNEL_DOWN, "down after %lld s %s: %s%s%s", (long long)(lasted_us / 1000000),
-	    cw_tunnel_state_name(from), because(t->why, t->detail).text, next.text[0] ? "; " : "", next.text);
+	say(out, level, CW_LOG_TUNNEL_DOWN, "down after %lld s %s: %s%s%s",
+		(long long)(lasted_us / 1000000), cw_tunnel_state_name(from),
+		because(t->why, t->detail).text, next.text[0] ? "; " : "", next.text);
 }

@@ -1,80 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "fake_ike.h"
+#include "fake/fake_ike_priv.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_S 8	 /* a request unanswered for so long: the attempt failed, the peer is dead */
+#define ANSWER_S 8 /* a request unanswered for so long: the attempt failed, the peer is dead */
 #define DPD_DELAY_S 5
 #define HALF_OPEN_S 10
 #define TICK_US 250000
-#define ORDER_LAG_US 5000
-#define QUEUE_MAX 128
-#define CHILDREN_MAX 256
 
-enum exchange { SA_INIT, AUTH, CHILD, REKEY_CHILD, REKEY_IKE, DELETE_CHILD, DELETE_IKE, DPD };
-
-enum refusal { NO_REFUSAL, NO_PROPOSAL, AUTH_FAILED, TS_UNACCEPTABLE, NOT_FOUND, TEMPORARY_FAILURE };
-
-struct msg {
-	uint64_t to_spi, from_spi;
-	bool response;
-	uint32_t mid;
-	enum exchange type;
-	enum refusal refusal;
-	bool child_refused; /* AUTH: the IKE_SA is fine, its child is not */
-	uint32_t pair, spi, old_spi; /* SPIs of children are the sender's inbound ones */
-	uint64_t new_spi;
-	bool initial_contact;
-	uint32_t key;
-};
-
-struct child {
-	uint32_t id, pair, spi_in, spi_out;
-	enum cw_child_state state;
-	struct cw_time at;
-	bool mine; /* we made it, so we rekey it */
-};
-
-struct fake_sa {
-	struct fake_sa *next;
-	uint32_t id;
-	uint64_t spi, peer_spi;
-	bool initiator, silent, by_order, replaced_others;
-	enum cw_ike_sa_state state;
-	struct cw_time began_at, up_at, last_in;
-	/* requests of ours: queue[0] is on its way while busy */
-	struct msg queue[QUEUE_MAX];
-	size_t n_queue;
-	bool busy;
-	struct cw_time sent_at, first_sent_at;
-	uint32_t tries, mid;
-	/* requests of the peer */
-	uint32_t peer_mid; /* expected next */
-	struct msg answer;
-	struct child children[CHILDREN_MAX];
-	size_t n_children;
-};
-
-static struct cw_time now_of(const struct fake_ike *e)
+struct cw_time fake_ike_now(const struct fake_ike *e)
 {
 	return fake_world_now(e->world);
 }
 
-static struct fake_ike *self(struct cw_ike *port)
-{
-	return (struct fake_ike *)port;
-}
-
 static uint64_t random_spi(struct fake_ike *e)
 {
-	return ((uint64_t)fake_world_random(e->world, UINT32_MAX) << 32) + fake_world_random(e->world, UINT32_MAX) + 1;
+	return ((uint64_t)fake_world_random(e->world, UINT32_MAX) << 32) +
+	       fake_world_random(e->world, UINT32_MAX) + 1;
 }
 
 /* ---- telling ---- */
 
-static struct cw_ike_sa_info info_of(const struct fake_ike *e, const struct fake_sa *sa)
+struct cw_ike_sa_info fake_ike_info(const struct fake_ike *e, const struct fake_sa *sa)
 {
 	struct cw_ike_sa_info i = {
 		.ike_id = sa->id,
@@ -88,17 +36,24 @@ static struct cw_ike_sa_info info_of(const struct fake_ike *e, const struct fake
 	};
 
 	if (sa->state != CW_IKE_SA_CONNECTING)
-		i.established_s_ago = (uint32_t)(cw_time_diff_us(now_of(e), sa->up_at) / 1000000);
+		i.established_s_ago =
+			(uint32_t)(cw_time_diff_us(fake_ike_now(e), sa->up_at) / 1000000);
 	return i;
 }
 
-static struct cw_child_info child_info_of(const struct fake_ike *e, const struct fake_sa *sa,
-					  const struct child *c)
+struct cw_child_info fake_ike_child_info(
+	const struct fake_ike *e, const struct fake_sa *sa, const struct fake_child *c)
 {
 	return (struct cw_child_info){
-		.child_id = c->id, .ike_id = sa->id, .pair = c->pair, .spi_in = c->spi_in,
-		.spi_out = c->spi_out, .state = c->state, .rekey_in_s = -1, .expires_in_s = -1,
-		.installed_s_ago = (uint32_t)(cw_time_diff_us(now_of(e), c->at) / 1000000),
+		.child_id = c->id,
+		.ike_id = sa->id,
+		.pair = c->pair,
+		.spi_in = c->spi_in,
+		.spi_out = c->spi_out,
+		.state = c->state,
+		.rekey_in_s = -1,
+		.expires_in_s = -1,
+		.installed_s_ago = (uint32_t)(cw_time_diff_us(fake_ike_now(e), c->at) / 1000000),
 	};
 }
 
@@ -110,31 +65,40 @@ static void tell(struct fake_ike *e, struct cw_ike_event *ev)
 }
 
 static void tell_ike(struct fake_ike *e, enum cw_ike_event_kind kind, const struct fake_sa *sa,
-		     uint32_t old_id, enum cw_cause cause, bool by_us)
+	uint32_t old_id, enum cw_cause cause, bool by_us)
 {
 	struct cw_ike_event ev = {
-		.kind = kind, .ike_id = sa->id, .old_id = old_id, .cause = cause, .by_us = by_us,
-		.ike = info_of(e, sa),
+		.kind = kind,
+		.ike_id = sa->id,
+		.old_id = old_id,
+		.cause = cause,
+		.by_us = by_us,
+		.ike = fake_ike_info(e, sa),
 	};
 
 	tell(e, &ev);
 }
 
 static void tell_child(struct fake_ike *e, enum cw_ike_event_kind kind, const struct fake_sa *sa,
-		       const struct child *c, uint32_t old_id, enum cw_cause cause, bool by_us)
+	const struct fake_child *c, uint32_t old_id, enum cw_cause cause, bool by_us)
 {
 	struct cw_ike_event ev = {
-		.kind = kind, .ike_id = sa->id, .old_id = old_id, .cause = cause, .by_us = by_us,
-		.is_child = true, .child = child_info_of(e, sa, c),
+		.kind = kind,
+		.ike_id = sa->id,
+		.old_id = old_id,
+		.cause = cause,
+		.by_us = by_us,
+		.is_child = true,
+		.child = fake_ike_child_info(e, sa, c),
 	};
 
 	tell(e, &ev);
 }
 
 static void tell_child_failed(struct fake_ike *e, const struct fake_sa *sa, uint32_t pair,
-			      enum cw_cause cause, bool by_us)
+	enum cw_cause cause, bool by_us)
 {
-	struct child c = { .pair = pair, .at = now_of(e) };
+	struct fake_child c = { .pair = pair, .at = fake_ike_now(e) };
 
 	tell_child(e, CW_IKE_EV_FAILED, sa, &c, 0, cause, by_us);
 }
@@ -150,13 +114,13 @@ static struct fake_sa *sa_new(struct fake_ike *e, bool initiator)
 	sa->id = ++e->last_id;
 	sa->spi = random_spi(e);
 	sa->initiator = initiator;
-	sa->began_at = sa->last_in = now_of(e);
+	sa->began_at = sa->last_in = fake_ike_now(e);
 	sa->next = e->sas;
 	e->sas = sa;
 	return sa;
 }
 
-static void sa_free(struct fake_ike *e, struct fake_sa *sa)
+void fake_ike_drop(struct fake_ike *e, struct fake_sa *sa)
 {
 	struct fake_sa **p = &e->sas;
 
@@ -164,15 +128,6 @@ static void sa_free(struct fake_ike *e, struct fake_sa *sa)
 		p = &(*p)->next;
 	*p = sa->next;
 	free(sa);
-}
-
-static struct fake_sa *sa_by_id(struct fake_ike *e, uint32_t id)
-{
-	struct fake_sa *sa = e->sas;
-
-	while (sa && sa->id != id)
-		sa = sa->next;
-	return sa;
 }
 
 static struct fake_sa *sa_established(struct fake_ike *e, const struct fake_sa *but)
@@ -184,7 +139,7 @@ static struct fake_sa *sa_established(struct fake_ike *e, const struct fake_sa *
 	return sa;
 }
 
-static void sa_end(struct fake_ike *e, struct fake_sa *sa, enum cw_cause cause, bool by_us)
+void fake_ike_end(struct fake_ike *e, struct fake_sa *sa, enum cw_cause cause, bool by_us)
 {
 	if (sa->state == CW_IKE_SA_CONNECTING) {
 		if (sa->initiator)
@@ -192,29 +147,35 @@ static void sa_end(struct fake_ike *e, struct fake_sa *sa, enum cw_cause cause, 
 	} else if (!sa->silent) {
 		for (size_t i = 0; i < sa->n_children; i++) {
 			if (sa->children[i].state != CW_CHILD_REKEYED)
-				tell_child(e, CW_IKE_EV_CHILD_DOWN, sa, &sa->children[i], 0, cause, by_us);
+				tell_child(e, CW_IKE_EV_CHILD_DOWN, sa, &sa->children[i], 0, cause,
+					by_us);
 		}
 		tell_ike(e, CW_IKE_EV_IKE_DOWN, sa, 0, cause, by_us);
 	}
-	sa_free(e, sa);
+	fake_ike_drop(e, sa);
 }
 
-static struct child *child_add(struct fake_ike *e, struct fake_sa *sa, uint32_t pair, uint32_t spi_in,
-			       uint32_t spi_out, bool mine)
+static struct fake_child *child_add(struct fake_ike *e, struct fake_sa *sa, uint32_t pair,
+	uint32_t spi_in, uint32_t spi_out, bool mine)
 {
-	struct child *c = &sa->children[sa->n_children];
+	struct fake_child *c = &sa->children[sa->n_children];
 
-	if (sa->n_children == CHILDREN_MAX)
+	if (sa->n_children == FAKE_CHILDREN_MAX)
 		abort();
 	sa->n_children++;
-	*c = (struct child){
-		.id = ++e->last_id, .pair = pair, .spi_in = spi_in, .spi_out = spi_out,
-		.state = CW_CHILD_INSTALLED, .at = now_of(e), .mine = mine,
+	*c = (struct fake_child){
+		.id = ++e->last_id,
+		.pair = pair,
+		.spi_in = spi_in,
+		.spi_out = spi_out,
+		.state = CW_CHILD_INSTALLED,
+		.at = fake_ike_now(e),
+		.mine = mine,
 	};
 	return c;
 }
 
-static struct child *child_by(struct fake_sa *sa, uint32_t spi_in, uint32_t spi_out)
+static struct fake_child *child_by(struct fake_sa *sa, uint32_t spi_in, uint32_t spi_out)
 {
 	for (size_t i = 0; i < sa->n_children; i++) {
 		if (sa->children[i].spi_in == spi_in || sa->children[i].spi_out == spi_out)
@@ -223,7 +184,7 @@ static struct child *child_by(struct fake_sa *sa, uint32_t spi_in, uint32_t spi_
 	return NULL;
 }
 
-static void child_drop(struct fake_sa *sa, struct child *c)
+static void child_drop(struct fake_sa *sa, struct fake_child *c)
 {
 	*c = sa->children[--sa->n_children];
 }
@@ -232,12 +193,12 @@ static void child_drop(struct fake_sa *sa, struct child *c)
 
 static void send_request(struct fake_ike *e, struct fake_sa *sa)
 {
-	struct msg *m = &sa->queue[0];
+	struct fake_msg *m = &sa->queue[0];
 
 	m->to_spi = sa->peer_spi;
 	m->from_spi = sa->spi;
 	m->mid = sa->mid;
-	sa->sent_at = now_of(e);
+	sa->sent_at = fake_ike_now(e);
 	sa->tries++;
 	fake_world_send(e->world, e->end, m, sizeof(*m));
 }
@@ -248,13 +209,13 @@ static void pump(struct fake_ike *e, struct fake_sa *sa)
 		return;
 	sa->busy = true;
 	sa->tries = 0;
-	sa->first_sent_at = now_of(e);
+	sa->first_sent_at = fake_ike_now(e);
 	send_request(e, sa);
 }
 
-static void ask(struct fake_ike *e, struct fake_sa *sa, const struct msg *m)
+void fake_ike_ask(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m)
 {
-	if (sa->n_queue == QUEUE_MAX)
+	if (sa->n_queue == FAKE_QUEUE_MAX)
 		return;
 	sa->queue[sa->n_queue++] = *m;
 	pump(e, sa);
@@ -262,14 +223,14 @@ static void ask(struct fake_ike *e, struct fake_sa *sa, const struct msg *m)
 
 static void ask_child(struct fake_ike *e, struct fake_sa *sa, uint32_t pair)
 {
-	struct msg m = { .type = CHILD, .pair = pair, .spi = (uint32_t)random_spi(e) };
+	struct fake_msg m = { .type = CHILD, .pair = pair, .spi = (uint32_t)random_spi(e) };
 
-	ask(e, sa, &m);
+	fake_ike_ask(e, sa, &m);
 }
 
-static void ask_delete(struct fake_ike *e, struct fake_sa *sa, bool by_order)
+void fake_ike_ask_delete(struct fake_ike *e, struct fake_sa *sa, bool by_order)
 {
-	struct msg m = { .type = DELETE_IKE };
+	struct fake_msg m = { .type = DELETE_IKE };
 
 	if (sa->state == CW_IKE_SA_DELETING)
 		return;
@@ -279,35 +240,42 @@ static void ask_delete(struct fake_ike *e, struct fake_sa *sa, bool by_order)
 	/* What is waiting has lost its sense. */
 	if (sa->n_queue > 1)
 		sa->n_queue = 1;
-	ask(e, sa, &m);
+	fake_ike_ask(e, sa, &m);
 }
 
-static void initiate(struct fake_ike *e, uint32_t pair)
+void fake_ike_begin(struct fake_ike *e)
 {
-	struct fake_sa *sa = sa_established(e, NULL);
-	struct msg m = { .type = SA_INIT };
+	struct fake_msg m = { .type = SA_INIT };
 
-	if (sa) {
-		ask_child(e, sa, pair);
-		return;
-	}
 	if (!e->known)
 		return;
 	e->initiated++;
-	sa = sa_new(e, true);
-	ask(e, sa, &m);
+	fake_ike_ask(e, sa_new(e, true), &m);
 }
 
-static void rekey_child(struct fake_ike *e, struct fake_sa *sa, struct child *c)
+void fake_ike_initiate(struct fake_ike *e, uint32_t pair)
 {
-	struct msg m = {
-		.type = REKEY_CHILD, .pair = c->pair, .old_spi = c->spi_in, .spi = (uint32_t)random_spi(e),
+	struct fake_sa *sa = sa_established(e, NULL);
+
+	if (sa)
+		ask_child(e, sa, pair);
+	else
+		fake_ike_begin(e);
+}
+
+void fake_ike_rekey_child(struct fake_ike *e, struct fake_sa *sa, struct fake_child *c)
+{
+	struct fake_msg m = {
+		.type = REKEY_CHILD,
+		.pair = c->pair,
+		.old_spi = c->spi_in,
+		.spi = (uint32_t)random_spi(e),
 	};
 
 	if (sa->state != CW_IKE_SA_ESTABLISHED || c->state != CW_CHILD_INSTALLED)
 		return;
 	c->state = CW_CHILD_REKEYING;
-	ask(e, sa, &m);
+	fake_ike_ask(e, sa, &m);
 }
 
 static bool rekeying(const struct fake_sa *sa)
@@ -319,19 +287,19 @@ static bool rekeying(const struct fake_sa *sa)
 	return false;
 }
 
-static void rekey_ike(struct fake_ike *e, struct fake_sa *sa)
+void fake_ike_rekey(struct fake_ike *e, struct fake_sa *sa)
 {
-	struct msg m = { .type = REKEY_IKE, .new_spi = random_spi(e) };
+	struct fake_msg m = { .type = REKEY_IKE, .new_spi = random_spi(e) };
 
 	if (sa->state == CW_IKE_SA_ESTABLISHED && !rekeying(sa))
-		ask(e, sa, &m);
+		fake_ike_ask(e, sa, &m);
 }
 
 /* IKEv1: at its responder the newest IKE_SA takes over what the older ones have. */
 static void adopt(struct fake_sa *heir, struct fake_sa *old)
 {
-	while (old->n_children && heir->n_children < CHILDREN_MAX) {
-		struct child c = old->children[--old->n_children];
+	while (old->n_children && heir->n_children < FAKE_CHILDREN_MAX) {
+		struct fake_child c = old->children[--old->n_children];
 
 		if (c.state == CW_CHILD_REKEYED || c.state == CW_CHILD_DELETING)
 			continue;
@@ -348,7 +316,7 @@ static void established(struct fake_ike *e, struct fake_sa *sa, bool contact)
 	struct fake_sa *next;
 
 	sa->state = CW_IKE_SA_ESTABLISHED;
-	sa->up_at = sa->last_in = now_of(e);
+	sa->up_at = sa->last_in = fake_ike_now(e);
 	tell_ike(e, CW_IKE_EV_IKE_UP, sa, 0, CW_CAUSE_NONE, sa->initiator);
 	if (contact)
 		tell_ike(e, CW_IKE_EV_INITIAL_CONTACT, sa, 0, CW_CAUSE_NONE, false);
@@ -357,23 +325,24 @@ static void established(struct fake_ike *e, struct fake_sa *sa, bool contact)
 		if (o == sa || o->state != CW_IKE_SA_ESTABLISHED)
 			continue;
 		if (contact && e->habits.obeys_initial_contact)
-			sa_end(e, o, CW_CAUSE_DUPLICATE, true);
+			fake_ike_end(e, o, CW_CAUSE_DUPLICATE, true);
 		else if (e->habits.replaces)
-			ask_delete(e, o, true);
+			fake_ike_ask_delete(e, o, true);
 		else if (e->version == 1 && !sa->initiator)
 			adopt(sa, o);
 	}
 }
 
 /* The IKE_SA that takes over at a rekey. */
-static void succeed(struct fake_ike *e, struct fake_sa *old, uint64_t spi, uint64_t peer_spi, bool initiator)
+static void succeed(
+	struct fake_ike *e, struct fake_sa *old, uint64_t spi, uint64_t peer_spi, bool initiator)
 {
 	struct fake_sa *sa = sa_new(e, initiator);
 
 	sa->spi = spi;
 	sa->peer_spi = peer_spi;
 	sa->state = CW_IKE_SA_ESTABLISHED;
-	sa->up_at = now_of(e);
+	sa->up_at = fake_ike_now(e);
 	memcpy(sa->children, old->children, sizeof(old->children));
 	sa->n_children = old->n_children;
 	old->n_children = 0;
@@ -381,7 +350,7 @@ static void succeed(struct fake_ike *e, struct fake_sa *old, uint64_t spi, uint6
 	old->silent = true;
 	tell_ike(e, CW_IKE_EV_IKE_REKEYED, sa, old->id, CW_CAUSE_NONE, initiator);
 	for (size_t i = old->busy; i < old->n_queue; i++)
-		ask(e, sa, &old->queue[i]);
+		fake_ike_ask(e, sa, &old->queue[i]);
 	old->n_queue = old->busy;
 }
 
@@ -392,7 +361,8 @@ static bool refuses(const struct fake_ike *e, uint32_t pair)
 	return pair < 32 && e->refused_pairs >> pair & 1;
 }
 
-static void answer_auth(struct fake_ike *e, struct fake_sa *sa, const struct msg *m, struct msg *re)
+static void answer_auth(
+	struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m, struct fake_msg *re)
 {
 	if (m->key != e->key || !e->known) {
 		re->refusal = AUTH_FAILED;
@@ -407,10 +377,11 @@ static void answer_auth(struct fake_ike *e, struct fake_sa *sa, const struct msg
 	}
 	re->spi = (uint32_t)random_spi(e);
 	tell_child(e, CW_IKE_EV_CHILD_UP, sa, child_add(e, sa, m->pair, re->spi, m->spi, false), 0,
-		   CW_CAUSE_NONE, false);
+		CW_CAUSE_NONE, false);
 }
 
-static void answer_child(struct fake_ike *e, struct fake_sa *sa, const struct msg *m, struct msg *re)
+static void answer_child(
+	struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m, struct fake_msg *re)
 {
 	if (sa->state != CW_IKE_SA_ESTABLISHED || rekeying(sa)) {
 		re->refusal = TEMPORARY_FAILURE;
@@ -419,18 +390,20 @@ static void answer_child(struct fake_ike *e, struct fake_sa *sa, const struct ms
 		tell_child_failed(e, sa, m->pair, CW_CAUSE_TS_UNACCEPTABLE, false);
 	} else {
 		re->spi = (uint32_t)random_spi(e);
-		tell_child(e, CW_IKE_EV_CHILD_UP, sa, child_add(e, sa, m->pair, re->spi, m->spi, false), 0,
-			   CW_CAUSE_NONE, false);
+		tell_child(e, CW_IKE_EV_CHILD_UP, sa,
+			child_add(e, sa, m->pair, re->spi, m->spi, false), 0, CW_CAUSE_NONE, false);
 	}
 }
 
-static void answer_rekey_child(struct fake_ike *e, struct fake_sa *sa, const struct msg *m, struct msg *re)
+static void answer_rekey_child(
+	struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m, struct fake_msg *re)
 {
-	struct child *old = child_by(sa, 0, m->old_spi), *c;
+	struct fake_child *old = child_by(sa, 0, m->old_spi), *c;
 
 	if (!old || old->state == CW_CHILD_REKEYED) {
 		re->refusal = NOT_FOUND;
-	} else if (old->state != CW_CHILD_INSTALLED || sa->state != CW_IKE_SA_ESTABLISHED || rekeying(sa)) {
+	} else if (old->state != CW_CHILD_INSTALLED || sa->state != CW_IKE_SA_ESTABLISHED ||
+		   rekeying(sa)) {
 		re->refusal = TEMPORARY_FAILURE;
 	} else {
 		old->state = CW_CHILD_REKEYED;
@@ -440,9 +413,9 @@ static void answer_rekey_child(struct fake_ike *e, struct fake_sa *sa, const str
 	}
 }
 
-static void answer_delete_child(struct fake_ike *e, struct fake_sa *sa, const struct msg *m)
+static void answer_delete_child(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m)
 {
-	struct child *c = child_by(sa, 0, m->old_spi);
+	struct fake_child *c = child_by(sa, 0, m->old_spi);
 
 	if (!c)
 		return;
@@ -452,7 +425,8 @@ static void answer_delete_child(struct fake_ike *e, struct fake_sa *sa, const st
 }
 
 /* Answers a request. False: the IKE_SA is to end with the answer. */
-static bool answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *m, struct msg *re)
+static bool answer(
+	struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m, struct fake_msg *re)
 {
 	switch (m->type) {
 	case SA_INIT:
@@ -485,9 +459,11 @@ static bool answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *m, 
 	return true;
 }
 
-static void on_request(struct fake_ike *e, const struct msg *m)
+static void on_request(struct fake_ike *e, const struct fake_msg *m)
 {
-	struct msg re = { .to_spi = m->from_spi, .response = true, .mid = m->mid, .type = m->type };
+	struct fake_msg re = {
+		.to_spi = m->from_spi, .response = true, .mid = m->mid, .type = m->type
+	};
 	struct fake_sa *sa = e->sas;
 	bool stays;
 
@@ -502,10 +478,11 @@ static void on_request(struct fake_ike *e, const struct msg *m)
 		sa = sa_new(e, false);
 		sa->peer_spi = m->from_spi;
 	}
-	/* The peer may be ahead of us: its answer to our AUTH got lost, and what it asks has to wait. */
+	/* The peer may be ahead of us: its answer to our AUTH got lost, and what it asks has to
+	 * wait. */
 	if (!sa || (sa->initiator && sa->state == CW_IKE_SA_CONNECTING))
 		return;
-	sa->last_in = now_of(e);
+	sa->last_in = fake_ike_now(e);
 	if (m->mid + 1 == sa->peer_mid) { /* a retransmission */
 		fake_world_send(e->world, e->end, &sa->answer, sizeof(sa->answer));
 		return;
@@ -519,38 +496,41 @@ static void on_request(struct fake_ike *e, const struct msg *m)
 	if (stays)
 		sa->answer = re;
 	else if (sa->state == CW_IKE_SA_CONNECTING)
-		sa_free(e, sa);
+		fake_ike_drop(e, sa);
 	else
-		sa_end(e, sa, sa->by_order ? CW_CAUSE_NONE : CW_CAUSE_PEER_DELETE, sa->by_order);
+		fake_ike_end(
+			e, sa, sa->by_order ? CW_CAUSE_NONE : CW_CAUSE_PEER_DELETE, sa->by_order);
 }
 
 /* ---- the initiator ---- */
 
-static void done_init(struct fake_ike *e, struct fake_sa *sa, const struct msg *m)
+static void done_init(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m)
 {
-	struct msg auth = { .type = AUTH, .key = e->key, .spi = (uint32_t)random_spi(e) };
+	struct fake_msg auth = { .type = AUTH, .key = e->key, .spi = (uint32_t)random_spi(e) };
 
 	sa->peer_spi = m->from_spi;
 	auth.initial_contact = !e->habits.sends_no_initial_contact && !sa_established(e, sa);
-	ask(e, sa, &auth);
+	fake_ike_ask(e, sa, &auth);
 }
 
-static void done_auth(struct fake_ike *e, struct fake_sa *sa, const struct msg *asked, const struct msg *m)
+static void done_auth(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *asked,
+	const struct fake_msg *m)
 {
 	established(e, sa, false);
 	if (m->child_refused)
 		tell_child_failed(e, sa, 0, CW_CAUSE_TS_UNACCEPTABLE, true);
 	else
-		tell_child(e, CW_IKE_EV_CHILD_UP, sa, child_add(e, sa, 0, asked->spi, m->spi, true), 0,
-			   CW_CAUSE_NONE, true);
+		tell_child(e, CW_IKE_EV_CHILD_UP, sa, child_add(e, sa, 0, asked->spi, m->spi, true),
+			0, CW_CAUSE_NONE, true);
 	for (uint32_t pair = 1; pair < e->pairs; pair++)
 		ask_child(e, sa, pair);
 }
 
-static void done_rekey_child(struct fake_ike *e, struct fake_sa *sa, const struct msg *asked, const struct msg *m)
+static void done_rekey_child(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *asked,
+	const struct fake_msg *m)
 {
-	struct child *old = child_by(sa, asked->old_spi, 0);
-	struct msg del = { .type = DELETE_CHILD, .old_spi = asked->old_spi };
+	struct fake_child *old = child_by(sa, asked->old_spi, 0);
+	struct fake_msg del = { .type = DELETE_CHILD, .old_spi = asked->old_spi };
 
 	if (m->refusal != NO_REFUSAL) {
 		if (old && old->state == CW_CHILD_REKEYING)
@@ -559,15 +539,16 @@ static void done_rekey_child(struct fake_ike *e, struct fake_sa *sa, const struc
 	}
 	if (old)
 		old->state = CW_CHILD_REKEYED;
-	tell_child(e, CW_IKE_EV_CHILD_REKEYED, sa, child_add(e, sa, asked->pair, asked->spi, m->spi, true),
-		   old ? old->id : 0, CW_CAUSE_NONE, true);
-	ask(e, sa, &del);
+	tell_child(e, CW_IKE_EV_CHILD_REKEYED, sa,
+		child_add(e, sa, asked->pair, asked->spi, m->spi, true), old ? old->id : 0,
+		CW_CAUSE_NONE, true);
+	fake_ike_ask(e, sa, &del);
 }
 
-static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *m)
+static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg *m)
 {
-	struct msg asked = sa->queue[0];
-	struct child *c;
+	struct fake_msg asked = sa->queue[0];
+	struct fake_child *c;
 
 	memmove(&sa->queue[0], &sa->queue[1], --sa->n_queue * sizeof(sa->queue[0]));
 	sa->busy = false;
@@ -576,7 +557,10 @@ static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *
 	case SA_INIT:
 	case AUTH:
 		if (m->refusal != NO_REFUSAL) {
-			sa_end(e, sa, asked.type == AUTH ? CW_CAUSE_AUTH_BY_PEER : CW_CAUSE_NO_IKE_PROPOSAL, true);
+			fake_ike_end(e, sa,
+				asked.type == AUTH ? CW_CAUSE_AUTH_BY_PEER
+						   : CW_CAUSE_NO_IKE_PROPOSAL,
+				true);
 			return;
 		}
 		if (asked.type == AUTH)
@@ -587,11 +571,13 @@ static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *
 	case CHILD:
 		if (m->refusal != NO_REFUSAL)
 			tell_child_failed(e, sa, asked.pair,
-					  m->refusal == TS_UNACCEPTABLE ? CW_CAUSE_TS_UNACCEPTABLE : CW_CAUSE_PROTOCOL,
-					  true);
+				m->refusal == TS_UNACCEPTABLE ? CW_CAUSE_TS_UNACCEPTABLE
+							      : CW_CAUSE_PROTOCOL,
+				true);
 		else
 			tell_child(e, CW_IKE_EV_CHILD_UP, sa,
-				   child_add(e, sa, asked.pair, asked.spi, m->spi, true), 0, CW_CAUSE_NONE, true);
+				child_add(e, sa, asked.pair, asked.spi, m->spi, true), 0,
+				CW_CAUSE_NONE, true);
 		break;
 	case REKEY_CHILD:
 		done_rekey_child(e, sa, &asked, m);
@@ -599,7 +585,7 @@ static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *
 	case REKEY_IKE:
 		if (m->refusal == NO_REFUSAL) {
 			succeed(e, sa, asked.new_spi, m->new_spi, true);
-			ask_delete(e, sa, false);
+			fake_ike_ask_delete(e, sa, false);
 		}
 		break;
 	case DELETE_CHILD:
@@ -610,7 +596,7 @@ static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *
 			child_drop(sa, c);
 		break;
 	case DELETE_IKE:
-		sa_end(e, sa, CW_CAUSE_NONE, true);
+		fake_ike_end(e, sa, CW_CAUSE_NONE, true);
 		return;
 	case DPD:
 		break;
@@ -618,10 +604,10 @@ static void on_answer(struct fake_ike *e, struct fake_sa *sa, const struct msg *
 	pump(e, sa);
 }
 
-static void on_wire(void *arg, uint64_t number, const void *data)
+void fake_ike_on_wire(void *arg, uint64_t number, const void *data)
 {
 	struct fake_ike *e = arg;
-	const struct msg *m = data;
+	const struct fake_msg *m = data;
 	struct fake_sa *sa = e->sas;
 
 	(void)number;
@@ -633,7 +619,7 @@ static void on_wire(void *arg, uint64_t number, const void *data)
 		sa = sa->next;
 	if (!sa || !sa->busy || m->mid != sa->mid)
 		return;
-	sa->last_in = now_of(e);
+	sa->last_in = fake_ike_now(e);
 	on_answer(e, sa, m);
 }
 
@@ -642,9 +628,9 @@ static void on_wire(void *arg, uint64_t number, const void *data)
 static void tick_sa(struct fake_ike *e, struct fake_sa *sa)
 {
 	static const int64_t waits_us[] = { 1000000, 1800000, 2200000 };
-	struct cw_time now = now_of(e);
+	struct cw_time now = fake_ike_now(e);
 	int64_t wait_us = sa->tries && sa->tries <= 3 ? waits_us[sa->tries - 1] : 2500000;
-	struct msg dpd = { .type = DPD };
+	struct fake_msg dpd = { .type = DPD };
 
 	if (sa->busy) {
 		struct cw_time since = sa->first_sent_at;
@@ -653,40 +639,42 @@ static void tick_sa(struct fake_ike *e, struct fake_sa *sa)
 		if (sa->state == CW_IKE_SA_ESTABLISHED && sa->last_in.us > since.us)
 			since = sa->last_in;
 		if (cw_time_diff_us(now, since) >= ANSWER_S * 1000000LL)
-			sa_end(e, sa,
-			       sa->state == CW_IKE_SA_CONNECTING	       ? CW_CAUSE_NO_ANSWER :
-			       sa->by_order || sa->state == CW_IKE_SA_REKEYED ? CW_CAUSE_NONE :
-										CW_CAUSE_PEER_DEAD,
-			       sa->by_order);
+			fake_ike_end(e, sa,
+				sa->state == CW_IKE_SA_CONNECTING ? CW_CAUSE_NO_ANSWER
+				: sa->by_order || sa->state == CW_IKE_SA_REKEYED
+					? CW_CAUSE_NONE
+					: CW_CAUSE_PEER_DEAD,
+				sa->by_order);
 		else if (cw_time_diff_us(now, sa->sent_at) >= wait_us)
 			send_request(e, sa);
 		return;
 	}
 	if (sa->state == CW_IKE_SA_CONNECTING) {
 		if (cw_time_diff_us(now, sa->began_at) >= HALF_OPEN_S * 1000000LL)
-			sa_free(e, sa);
+			fake_ike_drop(e, sa);
 		return;
 	}
 	/* Replaced, and the peer that should delete it does not. */
-	if (sa->state == CW_IKE_SA_REKEYED && cw_time_diff_us(now, sa->last_in) > ANSWER_S * 1000000LL) {
-		sa_end(e, sa, CW_CAUSE_NONE, false);
+	if (sa->state == CW_IKE_SA_REKEYED &&
+		cw_time_diff_us(now, sa->last_in) > ANSWER_S * 1000000LL) {
+		fake_ike_end(e, sa, CW_CAUSE_NONE, false);
 		return;
 	}
 	if (sa->state != CW_IKE_SA_ESTABLISHED)
 		return;
 	if (cw_time_diff_us(now, sa->last_in) >= DPD_DELAY_S * 1000000LL)
-		ask(e, sa, &dpd);
+		fake_ike_ask(e, sa, &dpd);
 	if (!e->rekey_every_s)
 		return;
 	if (fake_world_random(e->world, e->rekey_every_s * (1000000 / TICK_US)) == 0)
-		rekey_ike(e, sa);
+		fake_ike_rekey(e, sa);
 	for (size_t i = 0; i < sa->n_children; i++) {
 		if (fake_world_random(e->world, e->rekey_every_s * (1000000 / TICK_US)) == 0)
-			rekey_child(e, sa, &sa->children[i]);
+			fake_ike_rekey_child(e, sa, &sa->children[i]);
 	}
 }
 
-static void tick(void *arg, uint64_t number, const void *data)
+void fake_ike_tick(void *arg, uint64_t number, const void *data)
 {
 	struct fake_ike *e = arg;
 	struct fake_sa *next;
@@ -696,251 +684,6 @@ static void tick(void *arg, uint64_t number, const void *data)
 		next = sa->next;
 		tick_sa(e, sa);
 	}
-	fake_world_at(e->world, cw_time_add_us(now_of(e), TICK_US), tick, e, number, NULL, 0);
-}
-
-/* ---- the port ---- */
-
-struct job {
-	enum { JOB_SET, JOB_REMOVE, JOB_INITIATE, JOB_END_IKE, JOB_END_CHILD, JOB_REKEY_IKE, JOB_REKEY_CHILD,
-	       JOB_ALIVE, JOB_POLL } what;
-	uint32_t id, generation;
-	bool force;
-};
-
-static struct fake_sa *sa_with_child(struct fake_ike *e, uint32_t child_id, struct child **ret_child)
-{
-	for (struct fake_sa *sa = e->sas; sa; sa = sa->next) {
-		for (size_t i = 0; i < sa->n_children; i++) {
-			if (sa->children[i].id != child_id)
-				continue;
-			*ret_child = &sa->children[i];
-			return sa;
-		}
-	}
-	return NULL;
-}
-
-static void end_ike(struct fake_ike *e, struct fake_sa *sa, bool force)
-{
-	struct msg del = {
-		.type = DELETE_IKE, .to_spi = sa->peer_spi, .from_spi = sa->spi, .mid = sa->mid + sa->busy,
-	};
-
-	if (!force && sa->state != CW_IKE_SA_CONNECTING) {
-		ask_delete(e, sa, true);
-		return;
-	}
-	if (sa->state != CW_IKE_SA_CONNECTING)
-		fake_world_send(e->world, e->end, &del, sizeof(del));
-	sa_end(e, sa, CW_CAUSE_NONE, true);
-}
-
-static void record(void *arg, uint64_t number, const void *data)
-{
-	struct fake_ike *e = arg;
-
-	if (number == e->epoch)
-		e->post(e->post_arg, data);
-}
-
-/* Records are written now and told a little later: events slip in between. */
-static void poll_now(struct fake_ike *e, uint32_t poll)
-{
-	struct cw_time at = now_of(e);
-	struct cw_ike_event ev = {
-		.kind = CW_IKE_EV_SNAPSHOT, .index = e->index, .generation = e->generation, .poll = poll, .first = true,
-	};
-	const struct fake_sa *sa = e->sas;
-
-	for (; sa; sa = sa->next) {
-		size_t i = 0;
-
-		ev.ike = info_of(e, sa);
-		do {
-			ev.n_children = 0;
-			for (; i < sa->n_children && ev.n_children < CW_IKE_CHILDREN_MAX; i++)
-				ev.children[ev.n_children++] = child_info_of(e, sa, &sa->children[i]);
-			ev.last = !sa->next && i == sa->n_children;
-			at = cw_time_add_us(at, fake_world_random(e->world, 800));
-			fake_world_at(e->world, at, record, e, e->epoch, &ev, sizeof(ev));
-			ev.first = false;
-		} while (i < sa->n_children);
-	}
-	ev.no_ike = ev.last = true;
-	if (!e->sas)
-		fake_world_at(e->world, at, record, e, e->epoch, &ev, sizeof(ev));
-}
-
-static void run_job(void *arg, uint64_t number, const void *data)
-{
-	struct fake_ike *e = arg;
-	const struct job *j = data;
-	struct fake_sa *sa;
-	struct child *c;
-	struct msg m = { .type = DPD };
-
-	if (number != e->epoch)
-		return;
-	sa = sa_by_id(e, j->id);
-	switch (j->what) {
-	case JOB_SET:
-		e->known = true;
-		e->generation = j->generation;
-		break;
-	case JOB_REMOVE:
-		e->known = false;
-		break;
-	case JOB_INITIATE:
-		initiate(e, j->id);
-		break;
-	case JOB_END_IKE:
-		if (sa)
-			end_ike(e, sa, j->force);
-		break;
-	case JOB_END_CHILD:
-		sa = sa_with_child(e, j->id, &c);
-		if (!sa || c->state != CW_CHILD_INSTALLED)
-			break;
-		c->state = CW_CHILD_DELETING;
-		m = (struct msg){ .type = DELETE_CHILD, .old_spi = c->spi_in };
-		ask(e, sa, &m);
-		break;
-	case JOB_REKEY_IKE:
-		if (sa)
-			rekey_ike(e, sa);
-		break;
-	case JOB_REKEY_CHILD:
-		sa = sa_with_child(e, j->id, &c);
-		if (sa)
-			rekey_child(e, sa, c);
-		break;
-	case JOB_ALIVE:
-		if (sa && sa->state == CW_IKE_SA_ESTABLISHED && !sa->busy)
-			ask(e, sa, &m);
-		break;
-	case JOB_POLL:
-		poll_now(e, j->id);
-		break;
-	}
-}
-
-static void job(struct cw_ike *port, struct job j)
-{
-	struct fake_ike *e = self(port);
-	struct cw_time at = cw_time_add_us(now_of(e), fake_world_random(e->world, ORDER_LAG_US));
-
-	/* One after another. */
-	if (at.us < e->order_at.us)
-		at = e->order_at;
-	e->order_at = at;
-	fake_world_at(e->world, at, run_job, e, e->epoch, &j, sizeof(j));
-}
-
-static enum cw_rc port_set(struct cw_ike *port, const struct cw_ike_tunnel *t)
-{
-	job(port, (struct job){ .what = JOB_SET, .generation = t->generation });
-	return CW_OK;
-}
-
-static void port_remove(struct cw_ike *port, uint32_t index)
-{
-	(void)index;
-	job(port, (struct job){ .what = JOB_REMOVE });
-}
-
-static void port_initiate(struct cw_ike *port, uint32_t index, uint32_t pair)
-{
-	(void)index;
-	job(port, (struct job){ .what = JOB_INITIATE, .id = pair });
-}
-
-static void port_terminate_ike(struct cw_ike *port, uint32_t id, bool force)
-{
-	job(port, (struct job){ .what = JOB_END_IKE, .id = id, .force = force });
-}
-
-static void port_terminate_child(struct cw_ike *port, uint32_t id)
-{
-	job(port, (struct job){ .what = JOB_END_CHILD, .id = id });
-}
-
-static void port_rekey_ike(struct cw_ike *port, uint32_t id)
-{
-	job(port, (struct job){ .what = JOB_REKEY_IKE, .id = id });
-}
-
-static void port_rekey_child(struct cw_ike *port, uint32_t id)
-{
-	job(port, (struct job){ .what = JOB_REKEY_CHILD, .id = id });
-}
-
-static void port_check_alive(struct cw_ike *port, uint32_t id)
-{
-	job(port, (struct job){ .what = JOB_ALIVE, .id = id });
-}
-
-static void port_poll(struct cw_ike *port, uint32_t poll)
-{
-	job(port, (struct job){ .what = JOB_POLL, .id = poll });
-}
-
-static const char *port_version(struct cw_ike *port)
-{
-	(void)port;
-	return "fake";
-}
-
-static const struct cw_ike_ops ops = {
-	.tunnel_set = port_set,
-	.tunnel_remove = port_remove,
-	.initiate = port_initiate,
-	.terminate_ike = port_terminate_ike,
-	.terminate_child = port_terminate_child,
-	.rekey_ike = port_rekey_ike,
-	.rekey_child = port_rekey_child,
-	.check_alive = port_check_alive,
-	.poll = port_poll,
-	.version = port_version,
-};
-
-void fake_ike_init(struct fake_ike *e, struct fake_world *w, unsigned end)
-{
-	*e = (struct fake_ike){ .port.ops = &ops, .world = w, .end = end, .pairs = 1, .version = 2 };
-	fake_world_listen(w, end, on_wire, e);
-	fake_world_at(w, fake_world_now(w), tick, e, 0, NULL, 0);
-}
-
-void fake_ike_crash(struct fake_ike *e)
-{
-	while (e->sas)
-		sa_free(e, e->sas);
-	e->epoch++;
-	e->known = false;
-	e->last_id = 0;
-}
-
-struct fake_count fake_ike_count(const struct fake_ike *e)
-{
-	struct fake_count n = { 0 };
-
-	for (const struct fake_sa *sa = e->sas; sa; sa = sa->next) {
-		if (sa->state != CW_IKE_SA_ESTABLISHED) {
-			n.others++;
-			continue;
-		}
-		n.ikes++;
-		n.spi_i = sa->initiator ? sa->spi : sa->peer_spi;
-		for (size_t i = 0; i < sa->n_children; i++) {
-			const struct child *c = &sa->children[i];
-
-			if (c->state == CW_CHILD_INSTALLED || c->state == CW_CHILD_REKEYING) {
-				n.children++;
-				n.child_spis += c->spi_in + c->spi_out;
-			} else {
-				n.others++;
-			}
-		}
-	}
-	return n;
+	fake_world_at(e->world, cw_time_add_us(fake_ike_now(e), TICK_US), fake_ike_tick, e, number,
+		NULL, 0);
 }

@@ -10,13 +10,14 @@
 #ifndef CW_TESTS_FAKE_IKE_H
 #define CW_TESTS_FAKE_IKE_H
 
-#include "fake_world.h"
+#include "fake/fake_world.h"
 #include "tunnel/ike_port.h"
 
 /* What the engines of others do by themselves. All false: as causeway's. */
 struct fake_habits {
-	bool replaces;		    /* a new IKE_SA of the same peer closes the older ones with DELETE */
-	bool obeys_initial_contact; /* destroys what the peer says it does not have, without a word */
+	bool replaces; /* a new IKE_SA of the same peer closes the older ones with DELETE */
+	bool obeys_initial_contact; /* destroys what the peer says it does not have, without a word
+				     */
 	bool sends_no_initial_contact;
 };
 
@@ -24,14 +25,14 @@ struct fake_ike {
 	struct cw_ike port; /* first */
 	struct fake_world *world;
 	unsigned end;
-	uint32_t epoch;		/* grows with each crash: what was on its way before is void */
+	uint32_t epoch; /* grows with each crash: what was on its way before is void */
 	/* settings, the test's to change at any time */
 	struct fake_habits habits;
-	uint32_t pairs;		/* children that an initiator makes */
-	uint32_t key;		/* both ends must have the same */
+	uint32_t pairs;         /* children that an initiator makes */
+	uint32_t key;           /* both ends must have the same */
 	uint32_t refused_pairs; /* bit mask: children answered with TS_UNACCEPTABLE */
 	uint32_t rekey_every_s; /* mean time from rekey to rekey of an SA; 0: none */
-	uint8_t version;	/* 1: a responder's children go over to the newest IKE_SA */
+	uint8_t version;        /* 1: a responder's children go over to the newest IKE_SA */
 	void (*post)(void *arg, const struct cw_ike_event *ev);
 	void *post_arg;
 	/* state */
@@ -46,12 +47,15 @@ void fake_ike_init(struct fake_ike *e, struct fake_world *w, unsigned end);
 /* As by kill -9: everything is forgotten, nothing is said. */
 void fake_ike_crash(struct fake_ike *e);
 
+/* Begins an IKE_SA whatever there is already. */
+void fake_ike_begin(struct fake_ike *e);
+
 /* What there is. */
 struct fake_count {
 	uint32_t ikes, children; /* established, and in use on those */
-	uint32_t others;	 /* IKE_SAs that are half open or ending, and children that are ending */
-	uint64_t spi_i;		 /* of the last IKE_SA */
-	uint32_t child_spis;	 /* sum of all SPIs of children in use: equal at both ends */
+	uint32_t others; /* IKE_SAs that are half open or ending, and children that are ending */
+	uint64_t spi_i;  /* of the last IKE_SA */
+	uint32_t child_spis; /* sum of all SPIs of children in use: equal at both ends */
 };
 
 struct fake_count fake_ike_count(const struct fake_ike *e);

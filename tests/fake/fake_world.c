@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "fake_world.h"
+#include "fake/fake_world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +73,8 @@ static void swap(struct happening *a, struct happening *b)
 	*b = t;
 }
 
-void fake_world_at(struct fake_world *w, struct cw_time at, fake_call *fn, void *arg, uint64_t number,
-		   const void *data, size_t size)
+void fake_world_at(struct fake_world *w, struct cw_time at, fake_call *fn, void *arg,
+	uint64_t number, const void *data, size_t size)
 {
 	size_t i = w->n;
 
@@ -85,7 +85,11 @@ void fake_world_at(struct fake_world *w, struct cw_time at, fake_call *fn, void 
 			abort();
 	}
 	w->heap[w->n++] = (struct happening){
-		.at = at.us > w->now.us ? at : w->now, .order = w->order++, .fn = fn, .arg = arg, .number = number,
+		.at = at.us > w->now.us ? at : w->now,
+		.order = w->order++,
+		.fn = fn,
+		.arg = arg,
+		.number = number,
 	};
 	if (size) {
 		w->heap[i].data = malloc(size);
@@ -144,6 +148,7 @@ void fake_world_send(struct fake_world *w, unsigned from, const void *data, size
 
 	if (p->cut || fake_world_random(w, 1000) < p->loss_permille || !w->ends[to].fn)
 		return;
-	fake_world_at(w, cw_time_add_us(w->now, p->delay_us + fake_world_random(w, p->jitter_us + 1)),
-		      w->ends[to].fn, w->ends[to].arg, 0, data, size);
+	fake_world_at(w,
+		cw_time_add_us(w->now, p->delay_us + fake_world_random(w, p->jitter_us + 1)),
+		w->ends[to].fn, w->ends[to].arg, 0, data, size);
 }

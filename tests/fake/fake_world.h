@@ -23,10 +23,10 @@ void fake_world_free(struct fake_world *w);
 struct cw_time fake_world_now(const struct fake_world *w);
 /* A number in 0..n-1. */
 uint32_t fake_world_random(struct fake_world *w, uint32_t n);
-/* Calls fn at the given time, or now if that has passed. What is due at once runs in the order asked for.
- * data: copied, size bytes; NULL with 0. */
-void fake_world_at(struct fake_world *w, struct cw_time at, fake_call *fn, void *arg, uint64_t number,
-		   const void *data, size_t size);
+/* Calls fn at the given time, or now if that has passed. What is due at once runs in the order
+ * asked for. data: copied, size bytes; NULL with 0. */
+void fake_world_at(struct fake_world *w, struct cw_time at, fake_call *fn, void *arg,
+	uint64_t number, const void *data, size_t size);
 /* Runs everything up to and including the given time. */
 void fake_world_run_until(struct fake_world *w, struct cw_time until);
 

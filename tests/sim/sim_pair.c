@@ -35,9 +35,10 @@ static bool loud;
 /* A peer of another make has no machine: it does what its settings say. */
 struct stock {
 	bool is;
-	bool starts;	    /* at load; tries for ever */
-	bool restarts_dead; /* dpd_action = restart */
+	bool starts;          /* at load; tries for ever */
+	bool restarts_dead;   /* dpd_action = restart */
 	bool restarts_closed; /* close_action = start */
+	bool stubborn;        /* and that even if it has another IKE_SA */
 };
 
 struct host {
@@ -76,7 +77,8 @@ __attribute__((format(printf, 2, 3))) static void note(const struct host *h, con
 
 	if (!loud)
 		return;
-	printf("%10.4f %c ", (double)fake_world_now(h->world).us / 1e6 - 1000, h->ike.end ? 'B' : 'A');
+	printf("%10.4f %c ", (double)fake_world_now(h->world).us / 1e6 - 1000,
+		h->ike.end ? 'B' : 'A');
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);
@@ -102,13 +104,15 @@ static void step(struct host *h, const struct cw_tunnel_event *ev);
 static void answer_resolve(void *arg, uint64_t life, const void *data)
 {
 	struct host *h = arg;
-	struct cw_tunnel_event ev = { .kind = CW_TEV_RESOLVED, .remote = { .family = CW_FAMILY_IPV4, .bytes = { 10 } } };
+	struct cw_tunnel_event ev = { .kind = CW_TEV_RESOLVED,
+		.remote = { .family = CW_FAMILY_IPV4, .bytes = { 10 } } };
 
 	(void)data;
 	if (life != h->life)
 		return;
 	if (fake_world_random(h->world, 1000) < h->resolver_fails_permille)
-		ev = (struct cw_tunnel_event){ .kind = CW_TEV_RESOLVE_FAILED, .cause = CW_CAUSE_RESOLVE };
+		ev = (struct cw_tunnel_event){ .kind = CW_TEV_RESOLVE_FAILED,
+			.cause = CW_CAUSE_RESOLVE };
 	step(h, &ev);
 	turn(h);
 }
@@ -116,14 +120,16 @@ static void answer_resolve(void *arg, uint64_t life, const void *data)
 static void carry_out(struct host *h, const struct cw_tunnel_action *a)
 {
 	const struct cw_ike_ops *ops = h->ike.port.ops;
-	struct cw_ike_tunnel t = { .generation = cw_tunnel_generation(h->tunnel), .conf = &h->conf };
+	struct cw_ike_tunnel t = { .generation = cw_tunnel_generation(h->tunnel),
+		.conf = &h->conf };
 	uint32_t lag_us = 1;
 
 	switch (a->kind) {
 	case CW_TA_RESOLVE:
 		if (h->conf.remote_addr.family == CW_FAMILY_NONE)
 			lag_us = fake_world_random(h->world, 300000);
-		fake_world_at(h->world, cw_time_add_us(now_of(h), lag_us), answer_resolve, h, h->life, NULL, 0);
+		fake_world_at(h->world, cw_time_add_us(now_of(h), lag_us), answer_resolve, h,
+			h->life, NULL, 0);
 		break;
 	case CW_TA_ENGINE_SET:
 		ops->tunnel_set(&h->ike.port, &t);
@@ -173,7 +179,8 @@ static void step(struct host *h, const struct cw_tunnel_event *ev)
 	from = cw_tunnel_state(h->tunnel);
 	cw_tunnel_step(h->tunnel, ev, now_of(h), &out);
 	if (cw_tunnel_state(h->tunnel) != from)
-		note(h, "%s -> %s", cw_tunnel_state_name(from), cw_tunnel_state_name(cw_tunnel_state(h->tunnel)));
+		note(h, "%s -> %s", cw_tunnel_state_name(from),
+			cw_tunnel_state_name(cw_tunnel_state(h->tunnel)));
 	for (size_t i = 0; i < out.n; i++)
 		carry_out(h, &out.v[i]);
 }
@@ -206,12 +213,16 @@ static void turn(struct host *h)
 	while (cw_time_reached(cw_tunnel_next_due(h->tunnel), now)) {
 		step(h, &timer);
 		if (++rounds > 100) {
-			fprintf(stderr, "sim_pair: seed %" PRIu64 ": the machine asks for TIMER without end\n", h->seed / 2);
+			fprintf(stderr,
+				"sim_pair: seed %" PRIu64
+				": the machine asks for TIMER without end\n",
+				h->seed / 2);
 			abort();
 		}
 	}
 	if (cw_time_reached(h->poll_due, now)) {
-		if (h->poll_running && cw_time_diff_us(now, h->poll_at) < POLL_PATIENCE_S * 1000000LL) {
+		if (h->poll_running &&
+			cw_time_diff_us(now, h->poll_at) < POLL_PATIENCE_S * 1000000LL) {
 			h->poll_due = cw_time_add_s(h->poll_at, POLL_PATIENCE_S);
 		} else {
 			h->poll_running = true;
@@ -252,15 +263,16 @@ static void mail(void *arg, uint64_t life, const void *data)
 	struct host *h = arg;
 	const struct cw_ike_event *ev = data;
 	struct cw_tunnel_event tev = { .kind = CW_TEV_IKE, .ike = ev };
-	static const char *const names[] = { "ike up", "ike down", "ike rekeyed", "child up", "child down",
-					     "child rekeyed", "failed", "rekey failed", "initial contact",
-					     "nat mapped" };
+	static const char *const names[] = { "ike up", "ike down", "ike rekeyed", "child up",
+		"child down", "child rekeyed", "failed", "rekey failed", "initial contact",
+		"nat mapped" };
 
 	if (life != h->life)
 		return;
 	if (ev->kind != CW_IKE_EV_SNAPSHOT)
-		note(h, "hears: %s ike %u child %u old %u pair %u (%s)%s", names[ev->kind], ev->ike_id,
-		     ev->child.child_id, ev->old_id, ev->child.pair, cw_cause_name(ev->cause), ev->by_us ? " by us" : "");
+		note(h, "hears: %s ike %u child %u old %u pair %u (%s)%s", names[ev->kind],
+			ev->ike_id, ev->child.child_id, ev->old_id, ev->child.pair,
+			cw_cause_name(ev->cause), ev->by_us ? " by us" : "");
 	if (h->stock.is) {
 		stock_hears(h, ev);
 		return;
@@ -298,7 +310,11 @@ static void stock_initiates(void *arg, uint64_t life, const void *data)
 	struct host *h = arg;
 
 	(void)data;
-	if (life == h->life && !fake_ike_count(&h->ike).ikes)
+	if (life != h->life)
+		return;
+	if (h->stock.stubborn)
+		fake_ike_begin(&h->ike);
+	else if (!fake_ike_count(&h->ike).ikes)
 		h->ike.port.ops->initiate(&h->ike.port, 0, 0);
 }
 
@@ -313,8 +329,9 @@ static void stock_hears(struct host *h, const struct cw_ike_event *ev)
 	if (ev->kind == CW_IKE_EV_IKE_DOWN && ev->cause == CW_CAUSE_PEER_DELETE)
 		again = h->stock.restarts_closed;
 	if (again)
-		fake_world_at(h->world, cw_time_add_ms(now_of(h), fake_world_random(h->world, 1000)), stock_initiates, h,
-			      h->life, NULL, 0);
+		fake_world_at(h->world,
+			cw_time_add_ms(now_of(h), fake_world_random(h->world, 1000)),
+			stock_initiates, h, h->life, NULL, 0);
 }
 
 /* ---- lives ---- */
@@ -356,7 +373,9 @@ static void paths(struct sim *s, uint32_t loss_permille, uint32_t delay_us, bool
 {
 	for (unsigned i = 0; i < 2; i++)
 		*fake_world_path(s->world, i) = (struct fake_path){
-			.delay_us = delay_us, .jitter_us = delay_us / 4, .loss_permille = loss_permille,
+			.delay_us = delay_us,
+			.jitter_us = delay_us / 4,
+			.loss_permille = loss_permille,
 			.cut = i ? cut1 : cut0,
 		};
 }
@@ -453,7 +472,8 @@ static void heal(struct sim *s)
 		cw_tunnel_view(h->tunnel, now_of(h), 0, &v);
 		if (h->conf.start && !v.wanted_up)
 			order(h, CW_TEV_UP);
-		/* Down by order, and not to start by itself: an end that listens was never told to be down. */
+		/* Down by order, and not to start by itself: an end that listens was never told to
+		 * be down. */
 		if (!h->conf.start)
 			crash(h);
 	}
@@ -480,7 +500,8 @@ static size_t live_children(const struct cw_tunnel *t)
 	size_t n = 0;
 
 	for (size_t i = 0; i < cw_tunnel_children(t); i++)
-		n += cw_tunnel_child(t, i)->state == CW_CHILD_INSTALLED || cw_tunnel_child(t, i)->state == CW_CHILD_REKEYING;
+		n += cw_tunnel_child(t, i)->state == CW_CHILD_INSTALLED ||
+		     cw_tunnel_child(t, i)->state == CW_CHILD_REKEYING;
 	return n;
 }
 
@@ -489,26 +510,32 @@ static bool check_host(struct sim *s, const struct host *h, const char *when, bo
 	struct fake_count n = fake_ike_count(&h->ike);
 	char end = h->ike.end ? 'B' : 'A';
 
-	/* IKEv1 leaves it open to which IKE_SA a child belongs, so closing one of two can leave a child at one
-	 * end only. It takes a look or two to find that out, and a peer of another make never does. */
-	if (h->ike.version == 1 && n.ikes == 1 && (h->stock.is || (early && n.children > h->ike.pairs)))
+	/* IKEv1 leaves it open to which IKE_SA a child belongs, so closing one of two can leave a
+	 * child at one end only. It takes a look or two to find that out, and a peer of another
+	 * make never does. */
+	if (h->ike.version == 1 && n.ikes == 1 &&
+		(h->stock.is || (early && n.children > h->ike.pairs)))
 		return false;
 	if (n.ikes != 1 || n.children != h->ike.pairs || n.others)
-		return bad(s, "%s, %c has %u IKE_SAs, %u children, %u leftovers", when, end, n.ikes, n.children, n.others);
+		return bad(s, "%s, %c has %u IKE_SAs, %u children, %u leftovers", when, end, n.ikes,
+			n.children, n.others);
 	if (!h->tunnel)
 		return false;
 	if (cw_tunnel_state(h->tunnel) != CW_TUNNEL_UP)
-		return bad(s, "%s, %c is %s", when, end, cw_tunnel_state_name(cw_tunnel_state(h->tunnel)));
+		return bad(s, "%s, %c is %s", when, end,
+			cw_tunnel_state_name(cw_tunnel_state(h->tunnel)));
 	if (!h->carrying || !cw_tunnel_carries(h->tunnel))
 		return bad(s, "%s, %c is up and does not know that it carries", when, end);
 	if (live_children(h->tunnel) != n.children)
-		return bad(s, "%s, %c sees %zu children of %u", when, end, live_children(h->tunnel), n.children);
+		return bad(s, "%s, %c sees %zu children of %u", when, end, live_children(h->tunnel),
+			n.children);
 	return false;
 }
 
 static bool check(struct sim *s, const char *when, bool early)
 {
-	struct fake_count a = fake_ike_count(&s->hosts[0].ike), b = fake_ike_count(&s->hosts[1].ike);
+	struct fake_count a = fake_ike_count(&s->hosts[0].ike),
+			  b = fake_ike_count(&s->hosts[1].ike);
 
 	if (check_host(s, &s->hosts[0], when, early) || check_host(s, &s->hosts[1], when, early))
 		return true;
@@ -517,14 +544,36 @@ static bool check(struct sim *s, const char *when, bool early)
 	return false;
 }
 
+/* A peer that answers the end of each duplicate with a new one: there is no end to it, but the
+ * tunnel stays up and it slows down. */
+static bool run_stubborn(struct sim *s)
+{
+	const struct host *h = &s->hosts[0];
+	uint32_t begun, changes;
+
+	fake_world_run_until(s->world, cw_time_add_s(fake_world_now(s->world), BACK_S));
+	begun = s->hosts[1].ike.initiated;
+	changes = h->carrying_changes;
+	fake_world_run_until(s->world, cw_time_add_s(fake_world_now(s->world), 10 * CALM_S));
+	if (!h->carrying || cw_tunnel_state(h->tunnel) != CW_TUNNEL_UP ||
+		h->carrying_changes != changes)
+		return bad(s, "A is %s, %u changes",
+			cw_tunnel_state_name(cw_tunnel_state(h->tunnel)),
+			h->carrying_changes - changes);
+	if (s->hosts[1].ike.initiated - begun > 60)
+		return bad(s, "%u IKE_SAs in ten minutes", s->hosts[1].ike.initiated - begun);
+	return false;
+}
+
 /* A rekey in flight has two children for a moment: look again a little later. */
 static bool check_soon(struct sim *s, const char *when, bool early)
 {
 	for (int i = 0; i < 20; i++) {
-		struct fake_count a = fake_ike_count(&s->hosts[0].ike), b = fake_ike_count(&s->hosts[1].ike);
+		struct fake_count a = fake_ike_count(&s->hosts[0].ike),
+				  b = fake_ike_count(&s->hosts[1].ike);
 
-		if (a.children == s->hosts[0].ike.pairs && b.children == a.children && !a.others && !b.others &&
-		    a.child_spis == b.child_spis)
+		if (a.children == s->hosts[0].ike.pairs && b.children == a.children && !a.others &&
+			!b.others && a.child_spis == b.child_spis)
 			break;
 		fake_world_run_until(s->world, cw_time_add_ms(fake_world_now(s->world), 37));
 	}
@@ -535,7 +584,8 @@ static bool check_soon(struct sim *s, const char *when, bool early)
 
 static void set_up(struct sim *s)
 {
-	uint32_t pairs = dice(s, 6) ? 1 : 2 + dice(s, 20), rekey = dice(s, 2) ? 0 : 15 + dice(s, 100);
+	uint32_t pairs = dice(s, 6) ? 1 : 2 + dice(s, 20),
+		 rekey = dice(s, 2) ? 0 : 15 + dice(s, 100);
 	uint8_t version = dice(s, 7) ? 2 : 1;
 
 	s->what = "two of ours";
@@ -552,21 +602,40 @@ static void set_up(struct sim *s)
 		h->ike.rekey_every_s = rekey;
 		h->site = (struct cw_site_conf){ .name = "sim", .profile = "causeway" };
 		h->conf = (struct cw_tunnel_conf){
-			.name = "sim-1", .site = &h->site, .remote = "peer", .start = true, .retry_min_s = 1,
-			.retry_max_s = 10, .retry_auth_s = 12, .ike_version = version == 1 ? CW_IKE_V1 : CW_IKE_V2,
+			.name = "sim-1",
+			.site = &h->site,
+			.remote = "peer",
+			.start = true,
+			.retry_min_s = 1,
+			.retry_max_s = 10,
+			.retry_auth_s = 12,
+			.ike_version = version == 1 ? CW_IKE_V1 : CW_IKE_V2,
 		};
 		if (dice(s, 2))
 			h->conf.remote_addr.family = CW_FAMILY_IPV4;
 	}
-	if (dice(s, 3) == 0) {
+	if (dice(s, 20) == 0) {
+		s->what = "one of ours and a stubborn one";
+		s->hosts[1].stock = (struct stock){
+			.is = true,
+			.starts = true,
+			.restarts_closed = true,
+			.stubborn = true,
+		};
+	} else if (dice(s, 3) == 0) {
 		struct host *h = &s->hosts[1];
 
 		s->what = "one of ours and another";
 		h->stock = (struct stock){
-			.is = true, .starts = dice(s, 2), .restarts_dead = dice(s, 2), .restarts_closed = dice(s, 2),
+			.is = true,
+			.starts = dice(s, 2),
+			.restarts_dead = dice(s, 2),
+			.restarts_closed = dice(s, 2),
 		};
 		h->ike.habits = (struct fake_habits){
-			.replaces = dice(s, 2), .obeys_initial_contact = dice(s, 2), .sends_no_initial_contact = dice(s, 2),
+			.replaces = dice(s, 2),
+			.obeys_initial_contact = dice(s, 2),
+			.sends_no_initial_contact = dice(s, 2),
 		};
 	} else if (dice(s, 4) == 0) {
 		s->what = "ours, one listens";
@@ -592,6 +661,8 @@ static bool run_story(struct sim *s)
 		trouble(s);
 	}
 	heal(s);
+	if (s->hosts[1].stock.stubborn)
+		return run_stubborn(s);
 	fake_world_run_until(s->world, cw_time_add_s(fake_world_now(s->world), BACK_S));
 	if (check_soon(s, "15 s after the path is good", true))
 		return true;
@@ -604,7 +675,8 @@ static bool run_story(struct sim *s)
 		return bad(s, "CARRYING changed in the calm");
 	if (check_soon(s, "a minute later", false))
 		return true;
-	/* Two tries a second at most: orders to restart count as tries, a peer that restarts too. */
+	/* Two tries a second at most: orders to restart count as tries, a peer that restarts too.
+	 */
 	most = 20 + 2 * (uint32_t)(cw_time_diff_us(fake_world_now(s->world), begin) / 1000000);
 	if (begun > most)
 		return bad(s, "%u IKE_SAs were begun", begun);
