@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 
@@ -214,17 +213,6 @@ static status_t update_sa(kernel_ipsec_t *this, kernel_ipsec_sa_id_t *id,
 	return SUCCESS;
 }
 
-/* The kernel tells seconds since 1970, libcharon counts on the monotonic clock. */
-static time_t to_monotonic(uint64_t wall_s)
-{
-	time_t ago;
-
-	if (!wall_s)
-		return 0;
-	ago = time(NULL) - (time_t)wall_s;
-	return time_monotonic(NULL) - (ago > 0 ? ago : 0);
-}
-
 static status_t query_sa(kernel_ipsec_t *this, kernel_ipsec_sa_id_t *id,
 			 kernel_ipsec_query_sa_t *data, uint64_t *bytes, uint64_t *packets,
 			 time_t *last)
@@ -243,7 +231,7 @@ static status_t query_sa(kernel_ipsec_t *this, kernel_ipsec_sa_id_t *id,
 	if (packets)
 		*packets = stats.packets;
 	if (last)
-		*last = to_monotonic(stats.last_use_s);
+		*last = cw_charon_from_wall(stats.last_use_s);
 	return SUCCESS;
 }
 
@@ -346,6 +334,12 @@ static status_t policy_refused(enum cw_rc rc, const struct cw_kernel_err *err, c
 	return refused(rc, err, what, text);
 }
 
+/* The CHILD_SA whose policy it is, by the SPI of the SA that goes the policy's way. */
+static uint32_t owner_of(const kernel_ipsec_manage_policy_t *data)
+{
+	return data->type == POLICY_IPSEC && data->sa->esp.use ? data->sa->esp.spi : 0;
+}
+
 static status_t add_policy(kernel_ipsec_t *this, kernel_ipsec_policy_id_t *id,
 			   kernel_ipsec_manage_policy_t *data)
 {
@@ -358,7 +352,7 @@ static status_t add_policy(kernel_ipsec_t *this, kernel_ipsec_policy_id_t *id,
 		snprintf(err.text, sizeof(err.text), "a default route as selector needs an interface");
 		return policy_refused(CW_E_DENIED, &err, "won't add policy", &p);
 	}
-	rc = cw_charon_policies_add(self(this)->policies, &p, &err);
+	rc = cw_charon_policies_add(self(this)->policies, &p, owner_of(data), &err);
 	return rc == CW_OK ? SUCCESS : policy_refused(rc, &err, "can't add policy", &p);
 }
 
@@ -373,7 +367,7 @@ static status_t query_policy(kernel_ipsec_t *this, kernel_ipsec_policy_id_t *id,
 	(void)data;
 	if (k->ops->policy_query(k, &p, &last_s, &err) != CW_OK)
 		return FAILED;
-	*use_time = to_monotonic(last_s);
+	*use_time = cw_charon_from_wall(last_s);
 	return SUCCESS;
 }
 
@@ -382,7 +376,7 @@ static status_t del_policy(kernel_ipsec_t *this, kernel_ipsec_policy_id_t *id,
 {
 	struct cw_kernel_err err = { 0 };
 	struct cw_policy p = policy_of(id, data);
-	enum cw_rc rc = cw_charon_policies_del(self(this)->policies, &p, &err);
+	enum cw_rc rc = cw_charon_policies_del(self(this)->policies, &p, owner_of(data), &err);
 
 	if (rc == CW_E_NOT_FOUND)
 		return NOT_FOUND;

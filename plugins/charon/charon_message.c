@@ -20,11 +20,9 @@ static struct cw_charon *self(listener_t *this)
 
 /* ---- what is in a message ---- */
 
-static bool is_v1(const ike_sa_t *ike_sa)
+bool cw_charon_is_v1(ike_sa_t *ike_sa)
 {
-	ike_sa_t *s = (ike_sa_t *)(uintptr_t)ike_sa;
-
-	return s->get_version(s) == IKEV1;
+	return ike_sa->get_version(ike_sa) == IKEV1;
 }
 
 /* The first error notify, or 0. ret_data: its data, borrowed. */
@@ -56,7 +54,7 @@ static linked_list_t *proposals_in(message_t *message)
 	return sa ? sa->get_proposals(sa) : NULL;
 }
 
-static void proposals_free(linked_list_t *list)
+void cw_charon_proposals_free(linked_list_t *list)
 {
 	if (list)
 		list->destroy_offset(list, offsetof(proposal_t, destroy));
@@ -76,7 +74,7 @@ static enum cw_charon_exchange classify(message_t *message)
 	if (list && list->get_first(list, (void **)&first) == SUCCESS &&
 	    first->get_protocol(first) == PROTO_IKE)
 		x = CW_CHARON_X_IKE_REKEY;
-	proposals_free(list);
+	cw_charon_proposals_free(list);
 	return x;
 }
 
@@ -87,7 +85,7 @@ static uint16_t group_in(chunk_t data)
 
 /* ---- what we would have liked ---- */
 
-static linked_list_t *our_ike_proposals(ike_sa_t *ike_sa)
+linked_list_t *cw_charon_our_ike_proposals(ike_sa_t *ike_sa)
 {
 	ike_cfg_t *cfg = ike_sa->get_ike_cfg(ike_sa);
 
@@ -95,7 +93,7 @@ static linked_list_t *our_ike_proposals(ike_sa_t *ike_sa)
 }
 
 /* All children of a tunnel have the same proposals. */
-static linked_list_t *our_esp_proposals(ike_sa_t *ike_sa, bool strip_groups)
+linked_list_t *cw_charon_our_esp_proposals(ike_sa_t *ike_sa, bool strip_groups)
 {
 	peer_cfg_t *peer = ike_sa->get_peer_cfg(ike_sa);
 	linked_list_t *list = NULL;
@@ -123,17 +121,6 @@ static bool has_group(linked_list_t *list, uint16_t group)
 	return found;
 }
 
-/* Would they agree if groups did not matter? */
-static bool only_groups_differ(linked_list_t *ours, linked_list_t *theirs)
-{
-	proposal_t *chosen = proposal_select(ours, theirs, PROPOSAL_SKIP_KE);
-
-	if (!chosen)
-		return false;
-	chosen->destroy(chosen);
-	return true;
-}
-
 static enum cw_cause child_cause(uint16_t notify)
 {
 	switch (notify) {
@@ -151,7 +138,6 @@ static enum cw_cause child_cause(uint16_t notify)
 	}
 }
 
-/* Also for what we refused: `refused_by` begins the sentence. */
 static void child_detail(ike_sa_t *ike_sa, uint16_t notify, char *buf, size_t size)
 {
 	linked_list_t *ours;
@@ -159,9 +145,9 @@ static void child_detail(ike_sa_t *ike_sa, uint16_t notify, char *buf, size_t si
 
 	switch (child_cause(notify)) {
 	case CW_CAUSE_NO_ESP_PROPOSAL:
-		ours = our_esp_proposals(ike_sa, false);
+		ours = cw_charon_our_esp_proposals(ike_sa, false);
 		snprintf(buf, size, "we offered %s", cw_charon_view_proposals(ours, text, sizeof(text)));
-		proposals_free(ours);
+		cw_charon_proposals_free(ours);
 		break;
 	default:
 		cw_charon_view_notify(notify, buf, size);
@@ -171,7 +157,7 @@ static void child_detail(ike_sa_t *ike_sa, uint16_t notify, char *buf, size_t si
 
 /* ---- IKE_SA_INIT and IKE_AUTH ---- */
 
-static void blame_ids(struct cw_charon_sa *sa, ike_sa_t *ike_sa, enum cw_cause cause)
+void cw_charon_blame_ids(struct cw_charon_sa *sa, ike_sa_t *ike_sa, enum cw_cause cause)
 {
 	char me[56], other[56];
 
@@ -180,9 +166,21 @@ static void blame_ids(struct cw_charon_sa *sa, ike_sa_t *ike_sa, enum cw_cause c
 			   cw_charon_view_id(ike_sa->get_other_id(ike_sa), other, sizeof(other)));
 }
 
+/* IKEv1 with a key that is not the peer's: it can't read our identity, nor we its answer. */
+void cw_charon_blame_key(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa)
+{
+	const struct cw_charon_tunnel *t = sa->known && sa->index < c->n_tunnels ? c->tunnels[sa->index] : NULL;
+	char me[44], other[44] = "not known yet";
+
+	if (t)
+		cw_charon_view_id(t->remote_id, other, sizeof(other));
+	cw_charon_sa_blame(sa, CW_CAUSE_AUTH_BY_PEER, "we are %s, the peer is %s; the keys differ",
+			   cw_charon_view_id(ike_sa->get_my_id(ike_sa), me, sizeof(me)), other);
+}
+
 static void blame_init(struct cw_charon_sa *sa, ike_sa_t *ike_sa, uint16_t notify, chunk_t data)
 {
-	linked_list_t *ours = our_ike_proposals(ike_sa);
+	linked_list_t *ours = cw_charon_our_ike_proposals(ike_sa);
 	char text[CW_IKE_TEXT_MAX], want[24], groups[48];
 
 	switch (notify) {
@@ -202,7 +200,7 @@ static void blame_init(struct cw_charon_sa *sa, ike_sa_t *ike_sa, uint16_t notif
 				   cw_charon_view_notify(notify, text, sizeof(text)));
 		break;
 	}
-	proposals_free(ours);
+	cw_charon_proposals_free(ours);
 }
 
 static void auth_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
@@ -217,7 +215,7 @@ static void auth_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *
 		sa->asking_told = true;
 		memset(sa->pairs, 0, sizeof(sa->pairs));
 	} else if (notify == AUTHENTICATION_FAILED) {
-		blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
+		cw_charon_blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
 	} else if (child_cause(notify) != CW_CAUSE_PROTOCOL) {
 		child_detail(ike_sa, notify, text, sizeof(text));
 		cw_charon_sa_blame(sa, child_cause(notify), "%s", text);
@@ -230,7 +228,7 @@ static void auth_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *
 /* ---- CREATE_CHILD_SA ---- */
 
 /* The pair that our CREATE_CHILD_SA under way is about. */
-static void forget_pair(struct cw_charon_sa *sa, ike_sa_t *ike_sa)
+void cw_charon_forget_pair(struct cw_charon_sa *sa, ike_sa_t *ike_sa)
 {
 	enumerator_t *e = ike_sa->create_task_enumerator(ike_sa, TASK_QUEUE_ACTIVE);
 	child_sa_t *child;
@@ -246,7 +244,7 @@ static void forget_pair(struct cw_charon_sa *sa, ike_sa_t *ike_sa)
 	e->destroy(e);
 }
 
-static void pfs_detail(const struct cw_charon_sa *sa, const char *wants, char *buf, size_t size)
+void cw_charon_pfs_detail(const struct cw_charon_sa *sa, const char *wants, char *buf, size_t size)
 {
 	snprintf(buf, size, "PFS groups differ: ours %.40s, the peer's %.40s", sa->our_groups,
 		 wants ? wants : sa->peer_groups[0] ? sa->peer_groups : "another or none");
@@ -265,19 +263,19 @@ static void child_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t 
 	case TEMPORARY_FAILURE: /* RFC 7296 2.25: libcharon tries again by itself */
 		return;
 	case INVALID_KE_PAYLOAD:
-		ours = our_esp_proposals(ike_sa, false);
+		ours = cw_charon_our_esp_proposals(ike_sa, false);
 		known = has_group(ours, group_in(data));
-		proposals_free(ours);
+		cw_charon_proposals_free(ours);
 		if (known)
 			return; /* and with this group libcharon asks again at once */
-		pfs_detail(sa, cw_charon_view_group(group_in(data), want, sizeof(want)), text,
+		cw_charon_pfs_detail(sa, cw_charon_view_group(group_in(data), want, sizeof(want)), text,
 			   sizeof(text));
 		break;
 	case NO_PROPOSAL_CHOSEN:
 		/* The same proposals did once, then without groups: IKE_AUTH carries none. */
 		if (is_rekey && strcmp(sa->our_groups, "none") != 0) {
 			cause = CW_CAUSE_DH_GROUP;
-			pfs_detail(sa, NULL, text, sizeof(text));
+			cw_charon_pfs_detail(sa, NULL, text, sizeof(text));
 			break;
 		}
 		child_detail(ike_sa, notify, text, sizeof(text));
@@ -291,19 +289,19 @@ static void child_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t 
 	else
 		cw_charon_post_child_failed(c, sa, true, cause, text);
 	sa->asking_told = true;
-	forget_pair(sa, ike_sa);
+	cw_charon_forget_pair(sa, ike_sa);
 }
 
 static void rekey_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, uint16_t notify,
 			 chunk_t data)
 {
-	linked_list_t *ours = our_ike_proposals(ike_sa);
+	linked_list_t *ours = cw_charon_our_ike_proposals(ike_sa);
 	enum cw_cause cause = CW_CAUSE_PROTOCOL;
 	char text[CW_IKE_TEXT_MAX], want[24], groups[48];
 
 	if (notify == TEMPORARY_FAILURE ||
 	    (notify == INVALID_KE_PAYLOAD && has_group(ours, group_in(data)))) {
-		proposals_free(ours);
+		cw_charon_proposals_free(ours);
 		return;
 	}
 	if (notify == INVALID_KE_PAYLOAD) {
@@ -321,7 +319,7 @@ static void rekey_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t 
 		cw_charon_view_notify(notify, text, sizeof(text));
 	}
 	cw_charon_post_rekey_failed(c, sa, true, false, cause, text);
-	proposals_free(ours);
+	cw_charon_proposals_free(ours);
 }
 
 /* ---- IKEv2, by direction ---- */
@@ -401,12 +399,12 @@ static void in_request(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *i
 		theirs = proposals_in(message);
 		if (theirs && sa->answering == CW_CHARON_X_CHILD_REKEY)
 			cw_charon_view_groups(theirs, sa->peer_groups, sizeof(sa->peer_groups));
-		proposals_free(theirs);
+		cw_charon_proposals_free(theirs);
 		break;
 	case INFORMATIONAL:
 		/* A peer that found our proof wrong after it had to answer (RFC 7296 2.21.2). */
 		if (message->get_notify(message, AUTHENTICATION_FAILED))
-			blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
+			cw_charon_blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
 		in_deletes(c, sa, ike_sa, message);
 		break;
 	default:
@@ -423,9 +421,9 @@ static void out_request(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *
 	sa->asking_told = false;
 	sa->waiting = false;
 	if (sa->asking == CW_CHARON_X_CHILD_REKEY) {
-		ours = our_esp_proposals(ike_sa, false);
+		ours = cw_charon_our_esp_proposals(ike_sa, false);
 		cw_charon_view_groups(ours, sa->our_groups, sizeof(sa->our_groups));
-		proposals_free(ours);
+		cw_charon_proposals_free(ours);
 	}
 	if (message->get_exchange_type(message) == IKE_AUTH && sa->asking_id == 1 && !sa->up &&
 	    !cw_charon_sa_has_twin(c, sa))
@@ -463,7 +461,7 @@ static void out_response(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t 
 		    message->get_payload(message, PLV2_AUTH))
 			cw_charon_post_child_failed(c, sa, false, cause, text);
 		else if (message->get_exchange_type(message) == IKE_AUTH && notify == AUTHENTICATION_FAILED)
-			blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_US);
+			cw_charon_blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_US);
 		break;
 	case CW_CHARON_X_NONE:
 		break;
@@ -491,7 +489,7 @@ static void v1_in(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa
 		memset(sa->pairs, 0, sizeof(sa->pairs));
 	} else if (sa->sent_id) {
 		/* Whatever the peer calls it: it could not read our third message, or did not believe it. */
-		blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
+		cw_charon_blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
 	} else {
 		blame_init(sa, ike_sa, notify, data);
 	}
@@ -535,11 +533,11 @@ static void v1_out(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_s
 					    sa->note_cause ? sa->note : text);
 		sa->note_cause = CW_CAUSE_NONE;
 	} else if (notify == NO_PROPOSAL_CHOSEN && !sa->by_us) {
-		linked_list_t *ours = our_ike_proposals(ike_sa);
+		linked_list_t *ours = cw_charon_our_ike_proposals(ike_sa);
 
 		cw_charon_sa_blame(sa, CW_CAUSE_NO_IKE_PROPOSAL, "we take %s",
 				   cw_charon_view_proposals(ours, text, sizeof(text)));
-		proposals_free(ours);
+		cw_charon_proposals_free(ours);
 	} else {
 		cw_charon_sa_blame(sa, CW_CAUSE_PROTOCOL, "we answered %s",
 				   cw_charon_view_notify(notify, text, sizeof(text)));
@@ -566,174 +564,13 @@ bool cw_charon_message(listener_t *this, ike_sa_t *ike_sa, message_t *message, b
 			sa->heard = true;
 			sa->heard_ms = cw_charon_now_ms();
 		}
-		if (is_v1(ike_sa))
+		if (cw_charon_is_v1(ike_sa))
 			(incoming ? v1_in : v1_out)(c, sa, ike_sa, message);
 		else if (incoming)
 			(request ? in_request : in_response)(c, sa, ike_sa, message);
 		else
 			(request ? out_request : out_response)(c, sa, ike_sa, message);
 	}
-	pthread_mutex_unlock(&c->lock);
-	return TRUE;
-}
-
-/* ---- alerts ---- */
-
-static void note(struct cw_charon_sa *sa, enum cw_cause cause, const char *text)
-{
-	sa->note_cause = cause;
-	snprintf(sa->note, sizeof(sa->note), "%s", text);
-}
-
-static void esp_mismatch(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
-			 linked_list_t *theirs)
-{
-	linked_list_t *ours;
-	char text[CW_IKE_TEXT_MAX], a[CW_IKE_ALG_MAX], b[CW_IKE_ALG_MAX];
-
-	if (!is_v1(ike_sa) && sa->answering == CW_CHARON_X_NONE) {
-		/* The peer's answer was not what we offered; its refusal was told already. */
-		if (!sa->asking_told) {
-			cw_charon_post_child_failed(c, sa, true, CW_CAUSE_NO_ESP_PROPOSAL,
-						    "the peer's choice was not offered");
-			sa->asking_told = true;
-		}
-		return;
-	}
-	ours = our_esp_proposals(ike_sa, false);
-	if (sa->answering == CW_CHARON_X_CHILD_REKEY && only_groups_differ(ours, theirs)) {
-		cw_charon_view_groups(ours, sa->our_groups, sizeof(sa->our_groups));
-		pfs_detail(sa, NULL, text, sizeof(text));
-		note(sa, CW_CAUSE_DH_GROUP, text);
-	} else {
-		snprintf(text, sizeof(text), "the peer offered %.50s; we take %.50s",
-			 cw_charon_view_proposals(theirs, a, sizeof(a)),
-			 cw_charon_view_proposals(ours, b, sizeof(b)));
-		note(sa, CW_CAUSE_NO_ESP_PROPOSAL, text);
-	}
-	proposals_free(ours);
-}
-
-static void ike_mismatch(struct cw_charon_sa *sa, ike_sa_t *ike_sa, linked_list_t *theirs)
-{
-	linked_list_t *ours;
-	char text[CW_IKE_TEXT_MAX], a[CW_IKE_ALG_MAX], b[CW_IKE_ALG_MAX];
-
-	if (sa->by_us)
-		return; /* the peer's NO_PROPOSAL_CHOSEN told */
-	ours = our_ike_proposals(ike_sa);
-	snprintf(text, sizeof(text), "the peer offered %.50s; we take %.50s",
-		 cw_charon_view_proposals(theirs, a, sizeof(a)),
-		 cw_charon_view_proposals(ours, b, sizeof(b)));
-	proposals_free(ours);
-	if (sa->up)
-		note(sa, CW_CAUSE_NO_IKE_PROPOSAL, text);
-	else
-		cw_charon_sa_blame(sa, CW_CAUSE_NO_IKE_PROPOSAL, "%s", text);
-}
-
-static void child_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
-			enum cw_cause cause, const char *text)
-{
-	if (sa->answering != CW_CHARON_X_NONE && sa->closing) {
-		sa->answering_told = true; /* refused on purpose */
-		return;
-	}
-	if (sa->answering != CW_CHARON_X_NONE) {
-		note(sa, cause, text); /* our answer to the peer follows and is posted then */
-		return;
-	}
-	if (sa->asking_told)
-		return;
-	if (sa->asking == CW_CHARON_X_CHILD_REKEY)
-		cw_charon_post_rekey_failed(c, sa, true, true, cause, text);
-	else
-		cw_charon_post_child_failed(c, sa, true, cause, text);
-	sa->asking_told = true;
-	forget_pair(sa, ike_sa);
-}
-
-static void sort_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, alert_t alert,
-		       va_list args)
-{
-	linked_list_t *tsi, *tsr;
-	message_t *message;
-	char text[CW_IKE_TEXT_MAX], a[56], b[56];
-
-	switch (alert) {
-	case ALERT_LOCAL_AUTH_FAILED:
-		blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_PEER);
-		break;
-	case ALERT_PEER_AUTH_FAILED:
-		blame_ids(sa, ike_sa, CW_CAUSE_AUTH_BY_US);
-		break;
-	case ALERT_PEER_ADDR_FAILED:
-		cw_charon_sa_blame(sa, CW_CAUSE_RESOLVE, "%s", "");
-		break;
-	case ALERT_RETRANSMIT_SEND:
-		cw_charon_sa_asked(c, sa);
-		break;
-	case ALERT_RETRANSMIT_SEND_TIMEOUT:
-	case ALERT_PEER_INIT_UNREACHABLE:
-		cw_charon_sa_blame(sa, sa->up ? CW_CAUSE_PEER_DEAD : CW_CAUSE_NO_ANSWER, "%s", "");
-		break;
-	case ALERT_HALF_OPEN_TIMEOUT:
-		cw_charon_sa_blame(sa, CW_CAUSE_NO_ANSWER, "the peer began and did not go on");
-		break;
-	case ALERT_IKE_SA_EXPIRED:
-		cw_charon_sa_blame(sa, CW_CAUSE_EXPIRED, "%s", "");
-		break;
-	case ALERT_PROPOSAL_MISMATCH_IKE:
-		ike_mismatch(sa, ike_sa, va_arg(args, linked_list_t *));
-		break;
-	case ALERT_PROPOSAL_MISMATCH_CHILD:
-		esp_mismatch(c, sa, ike_sa, va_arg(args, linked_list_t *));
-		break;
-	case ALERT_TS_MISMATCH:
-		tsi = va_arg(args, linked_list_t *);
-		tsr = va_arg(args, linked_list_t *);
-		snprintf(text, sizeof(text), "the peer's selectors: %s === %s",
-			 cw_charon_view_ts(tsi, a, sizeof(a)), cw_charon_view_ts(tsr, b, sizeof(b)));
-		child_alert(c, sa, ike_sa, CW_CAUSE_TS_UNACCEPTABLE, text);
-		break;
-	case ALERT_INSTALL_CHILD_SA_FAILED:
-		child_alert(c, sa, ike_sa, CW_CAUSE_KERNEL, "the kernel took no SA: see the log");
-		break;
-	case ALERT_INSTALL_CHILD_POLICY_FAILED:
-		child_alert(c, sa, ike_sa, CW_CAUSE_KERNEL, "the kernel took no policy: see the log");
-		break;
-	case ALERT_PARSE_ERROR_BODY:
-		message = va_arg(args, message_t *);
-		/* Main mode's third message is the first that the key encrypts, and so is the peer's
-		 * complaint about it. */
-		if (!is_v1(ike_sa) || sa->up)
-			break;
-		if (!sa->by_us && message->get_exchange_type(message) == ID_PROT) {
-			/* It might be forged, so the IKE_SA is not ended on the spot. */
-			cw_charon_sa_blame(sa, CW_CAUSE_AUTH_BY_US,
-					   "its third message can't be decrypted: the keys differ");
-			cw_charon_sa_asked(c, sa);
-		} else if (sa->sent_id && message->get_exchange_type(message) == INFORMATIONAL_V1) {
-			cw_charon_sa_blame(sa, CW_CAUSE_AUTH_BY_PEER,
-					   "its answer to our key can't be decrypted: the keys differ");
-		}
-		break;
-	default:
-		break;
-	}
-}
-
-bool cw_charon_alert(listener_t *this, ike_sa_t *ike_sa, alert_t alert, va_list args)
-{
-	struct cw_charon *c = self(this);
-	struct cw_charon_sa *sa;
-
-	if (!ike_sa)
-		return TRUE;
-	pthread_mutex_lock(&c->lock);
-	sa = cw_charon_sa_find(c, ike_sa->get_unique_id(ike_sa));
-	if (sa)
-		sort_alert(c, sa, ike_sa, alert, args);
 	pthread_mutex_unlock(&c->lock);
 	return TRUE;
 }

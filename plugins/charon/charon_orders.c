@@ -7,62 +7,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sa/ikev2/tasks/ike_dpd.h>
 
 #include "conf/conf.h"
-#include "io/mailbox.h"
-
-struct order {
-	struct cw_charon *c;
-	uint32_t id, pair;
-	bool force;
-	unsigned rounds; /* terminate_run() */
-	bool empty;
-};
 
 static struct cw_charon *self(struct cw_ike *ike)
 {
 	return CW_OUTER(ike, struct cw_charon, ike);
-}
-
-int64_t cw_charon_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static job_t *new_job(struct cw_charon *c, job_requeue_t (*run)(void *), uint32_t id, uint32_t pair,
-		      bool force, job_priority_t prio)
-{
-	struct order *o = calloc(1, sizeof(*o));
-	callback_job_t *job;
-
-	if (!o)
-		return NULL;
-	*o = (struct order){ .c = c, .id = id, .pair = pair, .force = force };
-	job = callback_job_create_with_prio(run, o, free, NULL, prio);
-	return &job->job;
-}
-
-static void queue(struct cw_charon *c, job_requeue_t (*run)(void *), uint32_t id, uint32_t pair,
-		  bool force, job_priority_t prio)
-{
-	job_t *job = new_job(c, run, id, pair, force, prio);
-
-	if (job)
-		lib->processor->queue_job(lib->processor, job);
-}
-
-static void checkin(ike_sa_t *ike_sa, bool keep)
-{
-	if (keep)
-		charon->ike_sa_manager->checkin(charon->ike_sa_manager, ike_sa);
-	else
-		charon->ike_sa_manager->checkin_and_destroy(charon->ike_sa_manager, ike_sa);
 }
 
 /* ---- tunnels ---- */
@@ -173,7 +125,7 @@ static void initiate_child(struct cw_charon *c, uint32_t ike_id, uint32_t pair)
 		keep = ike_sa->initiate(ike_sa, child, NULL) == SUCCESS;
 	else
 		DESTROY_IF(child);
-	checkin(ike_sa, keep);
+	cw_charon_checkin(ike_sa, keep);
 }
 
 static void initiate_ike(struct cw_charon *c, peer_cfg_t *peer)
@@ -215,12 +167,12 @@ static void initiate_ike(struct cw_charon *c, peer_cfg_t *peer)
 		pthread_mutex_unlock(&c->lock);
 		keep = false;
 	}
-	checkin(ike_sa, keep);
+	cw_charon_checkin(ike_sa, keep);
 }
 
 static job_requeue_t initiate_run(void *data)
 {
-	struct order *o = data;
+	struct cw_charon_order *o = data;
 	struct cw_charon *c = o->c;
 	const struct cw_charon_sa *up = NULL;
 	peer_cfg_t *peer = NULL;
@@ -253,7 +205,7 @@ static job_requeue_t initiate_run(void *data)
 
 static void initiate(struct cw_ike *ike, uint32_t index, uint32_t pair)
 {
-	queue(self(ike), initiate_run, index, pair, false, JOB_PRIO_MEDIUM);
+	cw_charon_queue(self(ike), initiate_run, index, pair, false, JOB_PRIO_MEDIUM);
 }
 
 /* ---- terminate ---- */
@@ -291,7 +243,7 @@ static size_t live_children(ike_sa_t *ike_sa, uint32_t *ret_spis, size_t max)
 }
 
 /* One step of it. True: to be gone on with. False: the IKE_SA can be closed. *ret_keep: it lives on. */
-static bool empty_first(struct order *o, ike_sa_t *ike_sa, bool *ret_keep)
+static bool empty_first(struct cw_charon_order *o, ike_sa_t *ike_sa, bool *ret_keep)
 {
 	uint32_t spis[CW_CONF_PAIRS_MAX];
 	size_t n;
@@ -311,7 +263,7 @@ static bool empty_first(struct order *o, ike_sa_t *ike_sa, bool *ret_keep)
 
 static job_requeue_t terminate_run(void *data)
 {
-	struct order *o = data;
+	struct cw_charon_order *o = data;
 	struct cw_charon *c = o->c;
 	struct cw_charon_sa *sa;
 	ike_sa_t *ike_sa;
@@ -329,10 +281,10 @@ static job_requeue_t terminate_run(void *data)
 		o->rounds = QUIET_ROUNDS;
 	pthread_mutex_unlock(&c->lock);
 	if (empty_first(o, ike_sa, &keep)) {
-		checkin(ike_sa, keep);
+		cw_charon_checkin(ike_sa, keep);
 		return keep ? JOB_RESCHEDULE_MS(QUIET_MS) : JOB_REQUEUE_NONE;
 	}
-	checkin(ike_sa, ike_sa->delete(ike_sa, o->force) != DESTROY_ME);
+	cw_charon_checkin(ike_sa, ike_sa->delete(ike_sa, o->force) != DESTROY_ME);
 	return JOB_REQUEUE_NONE;
 }
 
@@ -350,23 +302,23 @@ static void order_end(struct cw_charon *c, uint32_t ike_id)
 static void terminate_ike(struct cw_ike *ike, uint32_t ike_id, bool force)
 {
 	order_end(self(ike), ike_id);
-	queue(self(ike), terminate_run, ike_id, 0, force, JOB_PRIO_HIGH);
+	cw_charon_queue(self(ike), terminate_run, ike_id, 0, force, JOB_PRIO_HIGH);
 }
 
 void cw_charon_close_later(struct cw_charon *c, uint32_t ike_id)
 {
-	queue(c, terminate_run, ike_id, 0, true, JOB_PRIO_HIGH);
+	cw_charon_queue(c, terminate_run, ike_id, 0, true, JOB_PRIO_HIGH);
 }
 
 static job_requeue_t terminate_child_run(void *data)
 {
-	struct order *o = data;
+	struct cw_charon_order *o = data;
 	child_sa_t *child;
 	ike_sa_t *ike_sa;
 
 	ike_sa = charon->child_sa_manager->checkout_by_id(charon->child_sa_manager, o->id, &child);
 	if (ike_sa)
-		checkin(ike_sa, ike_sa->delete_child_sa(ike_sa, child->get_protocol(child),
+		cw_charon_checkin(ike_sa, ike_sa->delete_child_sa(ike_sa, child->get_protocol(child),
 							child->get_spi(child, TRUE),
 							FALSE) != DESTROY_ME);
 	return JOB_REQUEUE_NONE;
@@ -382,119 +334,48 @@ static void terminate_child(struct cw_ike *ike, uint32_t child_id)
 	if (child)
 		child->ordered = true;
 	pthread_mutex_unlock(&c->lock);
-	queue(c, terminate_child_run, child_id, 0, false, JOB_PRIO_HIGH);
+	cw_charon_queue(c, terminate_child_run, child_id, 0, false, JOB_PRIO_HIGH);
 }
 
-/* ---- the watch ---- */
-
-/* Is it time? Where not, the next look is arranged. */
-static bool watch_due(struct cw_charon *c, uint32_t ike_id)
-{
-	struct cw_charon_sa *sa;
-	bool due = false;
-
-	pthread_mutex_lock(&c->lock);
-	sa = cw_charon_sa_find(c, ike_id);
-	if (sa) {
-		int64_t limit = cw_charon_sa_limit_ms(c, sa), now = cw_charon_now_ms();
-
-		due = now >= limit;
-		sa->watched = limit != INT64_MAX;
-		if (sa->watched && !due)
-			cw_charon_watch_later(c, ike_id, limit - now);
-	}
-	pthread_mutex_unlock(&c->lock);
-	return due;
-}
-
-static void watch_blame(struct cw_charon *c, uint32_t ike_id)
-{
-	struct cw_charon_sa *sa;
-
-	pthread_mutex_lock(&c->lock);
-	sa = cw_charon_sa_find(c, ike_id);
-	if (sa && sa->up && !sa->closing)
-		cw_charon_sa_blame(sa, CW_CAUSE_PEER_DEAD, "no answer for %u s", sa->dpd_ms / 1000);
-	else if (sa && !sa->up)
-		cw_charon_sa_blame(sa, CW_CAUSE_NO_ANSWER, "%s",
-				   !sa->heard  ? "nothing came back" :
-				   sa->sent_id ? "the peer answered until it saw our key: do the keys differ?" :
-						 "the peer answered at first, then fell silent: is UDP 4500 open?");
-	if (sa)
-		sa->closing = true;
-	pthread_mutex_unlock(&c->lock);
-}
-
-static job_requeue_t watch_run(void *data)
-{
-	struct order *o = data;
-	ike_sa_t *ike_sa;
-
-	if (!watch_due(o->c, o->id))
-		return JOB_REQUEUE_NONE;
-	/* The answer may have come while this thread waited for the IKE_SA. */
-	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
-	if (!ike_sa)
-		return JOB_REQUEUE_NONE;
-	if (!watch_due(o->c, o->id)) {
-		checkin(ike_sa, true);
-		return JOB_REQUEUE_NONE;
-	}
-	watch_blame(o->c, o->id);
-	ike_sa->delete(ike_sa, TRUE);
-	checkin(ike_sa, false);
-	return JOB_REQUEUE_NONE;
-}
-
-void cw_charon_watch_later(struct cw_charon *c, uint32_t ike_id, int64_t wait_ms)
-{
-	job_t *job = new_job(c, watch_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
-
-	/* One millisecond more than needed, so that it is not a moment early. */
-	if (job)
-		lib->scheduler->schedule_job_ms(lib->scheduler, job,
-						wait_ms > 0 ? (uint32_t)wait_ms + 1 : 1);
-}
-
-/* ---- the rest ---- */
+/* ---- rekey and liveness ---- */
 
 static job_requeue_t rekey_ike_run(void *data)
 {
-	struct order *o = data;
+	struct cw_charon_order *o = data;
 	ike_sa_t *ike_sa;
 
 	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
 	if (ike_sa)
-		checkin(ike_sa, ike_sa->rekey(ike_sa) != DESTROY_ME);
+		cw_charon_checkin(ike_sa, ike_sa->rekey(ike_sa) != DESTROY_ME);
 	return JOB_REQUEUE_NONE;
 }
 
 static void rekey_ike(struct cw_ike *ike, uint32_t ike_id)
 {
-	queue(self(ike), rekey_ike_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
+	cw_charon_queue(self(ike), rekey_ike_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
 }
 
 static job_requeue_t rekey_child_run(void *data)
 {
-	struct order *o = data;
+	struct cw_charon_order *o = data;
 	child_sa_t *child;
 	ike_sa_t *ike_sa;
 
 	ike_sa = charon->child_sa_manager->checkout_by_id(charon->child_sa_manager, o->id, &child);
 	if (ike_sa)
-		checkin(ike_sa, ike_sa->rekey_child_sa(ike_sa, child->get_protocol(child),
+		cw_charon_checkin(ike_sa, ike_sa->rekey_child_sa(ike_sa, child->get_protocol(child),
 						       child->get_spi(child, TRUE)) != DESTROY_ME);
 	return JOB_REQUEUE_NONE;
 }
 
 static void rekey_child(struct cw_ike *ike, uint32_t child_id)
 {
-	queue(self(ike), rekey_child_run, child_id, 0, false, JOB_PRIO_MEDIUM);
+	cw_charon_queue(self(ike), rekey_child_run, child_id, 0, false, JOB_PRIO_MEDIUM);
 }
 
 static job_requeue_t check_alive_run(void *data)
 {
-	struct order *o = data;
+	struct cw_charon_order *o = data;
 	ike_sa_t *ike_sa;
 	bool keep = true;
 
@@ -507,107 +388,18 @@ static job_requeue_t check_alive_run(void *data)
 		ike_sa->queue_task(ike_sa, (task_t *)ike_dpd_create(TRUE));
 		keep = ike_sa->initiate(ike_sa, NULL, NULL) == SUCCESS;
 	}
-	checkin(ike_sa, keep);
+	cw_charon_checkin(ike_sa, keep);
 	return JOB_REQUEUE_NONE;
 }
 
 static void check_alive(struct cw_ike *ike, uint32_t ike_id)
 {
-	queue(self(ike), check_alive_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
-}
-
-/* ---- snapshot ---- */
-
-/* A record is posted when the next one begins, since only then it is known whether it is the last. */
-struct snapshot {
-	struct cw_charon *c;
-	struct cw_ike_event ev;
-	uint32_t poll;
-	bool open, began;
-};
-
-static void snapshot_post(struct snapshot *s, bool last)
-{
-	if (!s->open)
-		return;
-	s->ev.first = !s->began;
-	s->ev.last = last;
-	s->began = true;
-	s->open = false;
-	cw_mailbox_post(s->c->box, &s->ev);
-}
-
-static void snapshot_open(struct snapshot *s)
-{
-	snapshot_post(s, false);
-	s->ev = (struct cw_ike_event){
-		.kind = CW_IKE_EV_SNAPSHOT,
-		.index = UINT32_MAX,
-		.poll = s->poll,
-	};
-	s->open = true;
-}
-
-static void snapshot_ike(struct snapshot *s, ike_sa_t *ike_sa)
-{
-	uint32_t index, generation;
-	struct cw_ike_sa_info info;
-	enumerator_t *e;
-	child_sa_t *child;
-
-	if (!cw_charon_name_parse(ike_sa->get_name(ike_sa), &index, &generation))
-		return; /* a peer that has not proved who it is: it belongs to no tunnel yet */
-	cw_charon_view_ike(ike_sa, &info);
-	snapshot_open(s);
-	e = ike_sa->create_child_sa_enumerator(ike_sa);
-	while (true) {
-		s->ev.index = index;
-		s->ev.generation = generation;
-		s->ev.ike_id = info.ike_id;
-		s->ev.by_us = ike_sa->has_condition(ike_sa, COND_ORIGINAL_INITIATOR);
-		s->ev.ike = info;
-		if (!e->enumerate(e, &child))
-			break;
-		if (s->ev.n_children == CW_IKE_CHILDREN_MAX) {
-			snapshot_open(s);
-			s->ev.index = index;
-			s->ev.generation = generation;
-			s->ev.ike_id = info.ike_id;
-			s->ev.ike = info;
-		}
-		cw_charon_view_child(ike_sa, child, &s->ev.children[s->ev.n_children++]);
-	}
-	e->destroy(e);
-}
-
-static job_requeue_t poll_run(void *data)
-{
-	struct order *o = data;
-	struct snapshot *s = calloc(1, sizeof(*s));
-	enumerator_t *e;
-	ike_sa_t *ike_sa;
-
-	if (!s)
-		return JOB_REQUEUE_NONE;
-	s->c = o->c;
-	s->poll = o->id;
-	/* TRUE: waits for those that another thread has, so nothing is left out. */
-	e = charon->ike_sa_manager->create_enumerator(charon->ike_sa_manager, TRUE);
-	while (e->enumerate(e, &ike_sa))
-		snapshot_ike(s, ike_sa);
-	e->destroy(e);
-	if (!s->open) {
-		snapshot_open(s);
-		s->ev.no_ike = true;
-	}
-	snapshot_post(s, true);
-	free(s);
-	return JOB_REQUEUE_NONE;
+	cw_charon_queue(self(ike), check_alive_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
 }
 
 static void poll_all(struct cw_ike *ike, uint32_t poll)
 {
-	queue(self(ike), poll_run, poll, 0, false, JOB_PRIO_MEDIUM);
+	cw_charon_queue(self(ike), cw_charon_poll_run, poll, 0, false, JOB_PRIO_MEDIUM);
 }
 
 /* ---- kernel events ---- */
@@ -655,15 +447,8 @@ static void kernel_event(struct cw_ike *ike, const struct cw_kernel_event *ev)
 
 static void wait_all_gone(struct cw_charon *c, uint32_t wait_ms)
 {
-	struct timespec until;
+	struct timespec until = cw_charon_until(wait_ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += wait_ms / 1000;
-	until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&c->lock);
 	while (c->n_sas > 0 && pthread_cond_timedwait(&c->gone, &c->lock, &until) == 0)
 		;
@@ -679,7 +464,7 @@ static void stop(struct cw_ike *ike, uint32_t wait_ms)
 	for (struct cw_charon_sa *sa = c->sas; sa; sa = sa->next) {
 		sa->closing = sa->ordered = true;
 		cw_charon_sa_blame(sa, CW_CAUSE_STOPPING, "%s", "");
-		queue(c, terminate_run, sa->ike_id, 0, false, JOB_PRIO_HIGH);
+		cw_charon_queue(c, terminate_run, sa->ike_id, 0, false, JOB_PRIO_HIGH);
 	}
 	pthread_mutex_unlock(&c->lock);
 	/* Nobody new may come in meanwhile. */

@@ -9,9 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* owner: SPI of the CHILD_SA. libcharon also deletes policies of a CHILD_SA that it never came to add (the
+ * kernel had refused the SA), and these may be equal to another one's in all but this. */
+struct user {
+	struct cw_policy policy;
+	uint32_t owner;
+};
+
 struct entry {
 	struct entry *next;
-	struct cw_policy *users; /* users[0] is what the kernel has */
+	struct user *users; /* users[0] is what the kernel has */
 	size_t n;
 };
 
@@ -53,11 +60,16 @@ static bool same_key(const struct cw_policy *a, const struct cw_policy *b)
 	       prefix_equal(&a->sel.src, &b->sel.src) && prefix_equal(&a->sel.dst, &b->sel.dst);
 }
 
-static bool same_user(const struct cw_policy *a, const struct cw_policy *b)
+static bool same_policy(const struct cw_policy *a, const struct cw_policy *b)
 {
 	return a->action == b->action && a->priority == b->priority && a->reqid == b->reqid &&
 	       a->tmpl_spi == b->tmpl_spi && a->tunnel_mode == b->tunnel_mode &&
 	       cw_addr_equal(&a->tmpl_src, &b->tmpl_src) && cw_addr_equal(&a->tmpl_dst, &b->tmpl_dst);
+}
+
+static bool is_user(const struct user *u, const struct cw_policy *policy, uint32_t owner)
+{
+	return u->owner == owner && same_policy(&u->policy, policy);
 }
 
 struct cw_charon_policies *cw_charon_policies_new(struct cw_kernel *kernel)
@@ -87,7 +99,7 @@ static void each(struct cw_charon_policies *p, bool delete)
 
 			p->buckets[i] = e->next;
 			if (delete)
-				p->kernel->ops->policy_del(p->kernel, &e->users[0], &err);
+				p->kernel->ops->policy_del(p->kernel, &e->users[0].policy, &err);
 			free(e->users);
 			free(e);
 		}
@@ -116,7 +128,7 @@ static struct entry **slot(struct cw_charon_policies *p, const struct cw_policy 
 {
 	struct entry **at = &p->buckets[hash(policy) % p->n_buckets];
 
-	while (*at && !same_key(&(*at)->users[0], policy))
+	while (*at && !same_key(&(*at)->users[0].policy, policy))
 		at = &(*at)->next;
 	return at;
 }
@@ -132,7 +144,7 @@ static void grow(struct cw_charon_policies *p)
 	for (size_t i = 0; i < p->n_buckets; i++) {
 		while (p->buckets[i]) {
 			struct entry *e = p->buckets[i];
-			struct entry **to = &buckets[hash(&e->users[0]) % n];
+			struct entry **to = &buckets[hash(&e->users[0].policy) % n];
 
 			p->buckets[i] = e->next;
 			e->next = *to;
@@ -145,13 +157,13 @@ static void grow(struct cw_charon_policies *p)
 }
 
 static enum cw_rc add_new(struct cw_charon_policies *p, const struct cw_policy *policy,
-			  struct cw_kernel_err *reterr)
+			  uint32_t owner, struct cw_kernel_err *reterr)
 {
 	struct entry *e = calloc(1, sizeof(*e)), **at;
 	enum cw_rc rc;
 
 	if (e)
-		e->users = malloc(sizeof(struct cw_policy));
+		e->users = malloc(sizeof(struct user));
 	if (!e || !e->users) {
 		free(e);
 		return CW_E_NO_MEMORY;
@@ -164,7 +176,7 @@ static enum cw_rc add_new(struct cw_charon_policies *p, const struct cw_policy *
 	}
 	if (p->n_entries >= p->n_buckets)
 		grow(p);
-	e->users[0] = *policy;
+	e->users[0] = (struct user){ .policy = *policy, .owner = owner };
 	e->n = 1;
 	at = &p->buckets[hash(policy) % p->n_buckets];
 	e->next = *at;
@@ -174,17 +186,17 @@ static enum cw_rc add_new(struct cw_charon_policies *p, const struct cw_policy *
 }
 
 enum cw_rc cw_charon_policies_add(struct cw_charon_policies *p, const struct cw_policy *policy,
-				  struct cw_kernel_err *reterr)
+				  uint32_t owner, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc = CW_OK;
-	struct cw_policy *users;
+	struct user *users;
 	struct entry *e;
 	size_t i;
 
 	pthread_mutex_lock(&p->lock);
 	e = *slot(p, policy);
 	if (!e) {
-		rc = add_new(p, policy, reterr);
+		rc = add_new(p, policy, owner, reterr);
 		goto out;
 	}
 	users = realloc(e->users, (e->n + 1) * sizeof(*users));
@@ -193,14 +205,14 @@ enum cw_rc cw_charon_policies_add(struct cw_charon_policies *p, const struct cw_
 		goto out;
 	}
 	e->users = users;
-	for (i = 0; i < e->n && users[i].priority < policy->priority; i++)
+	for (i = 0; i < e->n && users[i].policy.priority < policy->priority; i++)
 		;
 	/* In front there is only a change if it means something else to the kernel. */
-	if (i == 0 && !same_user(&users[0], policy))
+	if (i == 0 && !same_policy(&users[0].policy, policy))
 		rc = p->kernel->ops->policy_add(p->kernel, policy, reterr);
 	if (rc == CW_OK) {
 		memmove(&users[i + 1], &users[i], (e->n - i) * sizeof(*users));
-		users[i] = *policy;
+		users[i] = (struct user){ .policy = *policy, .owner = owner };
 		e->n++;
 	}
 out:
@@ -209,7 +221,7 @@ out:
 }
 
 enum cw_rc cw_charon_policies_del(struct cw_charon_policies *p, const struct cw_policy *policy,
-				  struct cw_kernel_err *reterr)
+				  uint32_t owner, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc = CW_OK;
 	struct entry **at, *e;
@@ -223,25 +235,25 @@ enum cw_rc cw_charon_policies_del(struct cw_charon_policies *p, const struct cw_
 		rc = CW_E_NOT_FOUND;
 		goto out;
 	}
-	for (i = 0; i < e->n && !same_user(&e->users[i], policy); i++)
+	for (i = 0; i < e->n && !is_user(&e->users[i], policy, owner); i++)
 		;
 	if (i == e->n) {
 		rc = CW_E_NOT_FOUND;
 		goto out;
 	}
 	if (e->n == 1) {
-		rc = p->kernel->ops->policy_del(p->kernel, &e->users[0], reterr);
+		rc = p->kernel->ops->policy_del(p->kernel, &e->users[0].policy, reterr);
 		*at = e->next;
 		free(e->users);
 		free(e);
 		p->n_entries--;
 		goto out;
 	}
-	was = e->users[i];
+	was = e->users[i].policy;
 	e->n--;
 	memmove(&e->users[i], &e->users[i + 1], (e->n - i) * sizeof(e->users[0]));
-	if (i == 0 && !same_user(&e->users[0], &was))
-		rc = p->kernel->ops->policy_add(p->kernel, &e->users[0], reterr);
+	if (i == 0 && !same_policy(&e->users[0].policy, &was))
+		rc = p->kernel->ops->policy_add(p->kernel, &e->users[0].policy, reterr);
 out:
 	pthread_mutex_unlock(&p->lock);
 	return rc;

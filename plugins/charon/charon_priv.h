@@ -138,12 +138,12 @@ void cw_charon_kernel_use(struct cw_kernel *kernel);
 
 struct cw_charon_policies *cw_charon_policies_new(struct cw_kernel *kernel);
 void cw_charon_policies_free(struct cw_charon_policies *p);
-/* One more user of the policy. prio: smaller wins; among equals the newest. */
+/* One more user of the policy. prio: smaller wins; among equals the newest. owner: the user's own SPI. */
 enum cw_rc cw_charon_policies_add(struct cw_charon_policies *p, const struct cw_policy *policy,
-				  struct cw_kernel_err *reterr);
-/* One user less: the one with the same action, priority, reqid, SPI and template ends. */
+				  uint32_t owner, struct cw_kernel_err *reterr);
+/* One user less: the one with the same owner, action, priority, reqid, SPI and template ends. */
 enum cw_rc cw_charon_policies_del(struct cw_charon_policies *p, const struct cw_policy *policy,
-				  struct cw_kernel_err *reterr);
+				  uint32_t owner, struct cw_kernel_err *reterr);
 /* Takes all out of the kernel. */
 void cw_charon_policies_flush(struct cw_charon_policies *p);
 
@@ -156,10 +156,22 @@ void cw_charon_post_child_failed(struct cw_charon *c, struct cw_charon_sa *sa, b
 void cw_charon_post_rekey_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us, bool is_child,
 				 enum cw_cause cause, const char *detail);
 
-/* ---- charon_message.c: two of the listener's hooks ---- */
+/* ---- charon_message.c and charon_alert.c: two of the listener's hooks ---- */
 
 bool cw_charon_message(listener_t *this, ike_sa_t *ike_sa, message_t *message, bool incoming, bool plain);
 bool cw_charon_alert(listener_t *this, ike_sa_t *ike_sa, alert_t alert, va_list args);
+bool cw_charon_is_v1(ike_sa_t *ike_sa);
+/* What we would have liked; freed by cw_charon_proposals_free(), which takes NULL. */
+linked_list_t *cw_charon_our_ike_proposals(ike_sa_t *ike_sa);
+linked_list_t *cw_charon_our_esp_proposals(ike_sa_t *ike_sa, bool strip_groups);
+void cw_charon_proposals_free(linked_list_t *list);
+/* "PFS groups differ: ..."; wants: the peer's group where it named one, else NULL. */
+void cw_charon_pfs_detail(const struct cw_charon_sa *sa, const char *wants, char *buf, size_t size);
+void cw_charon_blame_ids(struct cw_charon_sa *sa, ike_sa_t *ike_sa, enum cw_cause cause);
+/* The peer refused our key in a way that names no identity. */
+void cw_charon_blame_key(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa);
+/* The CHILD_SA that our exchange under way is about may be asked for again. */
+void cw_charon_forget_pair(struct cw_charon_sa *sa, ike_sa_t *ike_sa);
 
 /* ---- charon_sas.c: the tables of IKE_SAs and CHILD_SAs; the lock is held for all of these ---- */
 
@@ -190,13 +202,50 @@ void cw_charon_children_move(struct cw_charon *c, uint32_t from_ike, uint32_t to
 /* ---- charon_orders.c ---- */
 
 extern const struct cw_ike_ops cw_charon_ops;
-int64_t cw_charon_now_ms(void);
 /* Ends an IKE_SA from a hook, where it may not be touched: by a job. */
+/* Sees to it that a child of the IKE_SA sends: see mend_outbound(). */
+void cw_charon_mend_later(struct cw_charon *c, uint32_t ike_id);
 void cw_charon_close_later(struct cw_charon *c, uint32_t ike_id);
-/* Looks after wait_ms whether the IKE_SA still waits for an answer, and ends it if it is time. */
-void cw_charon_watch_later(struct cw_charon *c, uint32_t ike_id, int64_t wait_ms);
 /* The last act of stop(), defined beside start(). */
 void cw_charon_free(struct cw_charon *c);
+
+/* ---- charon_watch.c ---- */
+
+/* Looks after wait_ms whether the IKE_SA still waits for an answer, and ends it if it is time. */
+void cw_charon_watch_later(struct cw_charon *c, uint32_t ike_id, int64_t wait_ms);
+
+/* ---- charon_poll.c ---- */
+
+/* A job: posts a snapshot; the order's id is the poll's number. */
+job_requeue_t cw_charon_poll_run(void *data);
+
+/* ---- charon_job.c: orders run on libcharon's threads ---- */
+
+struct cw_charon_order {
+	struct cw_charon *c;
+	uint32_t id, pair;
+	bool force;
+	unsigned rounds; /* terminate_run() */
+	bool empty;
+};
+
+/* run gets a struct cw_charon_order, freed after it. NULL when memory is out. */
+job_t *cw_charon_job(struct cw_charon *c, job_requeue_t (*run)(void *), uint32_t id, uint32_t pair,
+		     bool force, job_priority_t prio);
+void cw_charon_queue(struct cw_charon *c, job_requeue_t (*run)(void *), uint32_t id, uint32_t pair,
+		     bool force, job_priority_t prio);
+/* Gives a checked-out IKE_SA back, or ends it. */
+void cw_charon_checkin(ike_sa_t *ike_sa, bool keep);
+
+/* ---- charon_clock.c: libcharon's monotonic clock ---- */
+
+int64_t cw_charon_now_ms(void);
+time_t cw_charon_now_s(void);
+/* From seconds since 1970, as the kernel tells; 0 stays 0. */
+time_t cw_charon_from_wall(uint64_t wall_s);
+/* A point on CLOCK_MONOTONIC. */
+struct timespec cw_charon_until(uint32_t wait_ms);
+void cw_charon_pause_ms(uint32_t ms);
 
 /* ---- charon_view.c: libcharon's objects as plain structs and text ---- */
 

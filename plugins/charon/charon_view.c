@@ -232,7 +232,7 @@ void cw_charon_view_ike(ike_sa_t *ike_sa, struct cw_ike_sa_info *ret_info)
 {
 	ike_sa_id_t *id = ike_sa->get_id(ike_sa);
 	host_t *me = ike_sa->get_my_host(ike_sa), *other = ike_sa->get_other_host(ike_sa);
-	time_t now = time_monotonic(NULL);
+	time_t now = cw_charon_now_s();
 	uint32_t at, reauth;
 
 	*ret_info = (struct cw_ike_sa_info){
@@ -331,7 +331,7 @@ static bool is_narrowed(ike_sa_t *ike_sa, child_sa_t *child_sa, bool local)
 
 void cw_charon_view_child(ike_sa_t *ike_sa, child_sa_t *child_sa, struct cw_child_info *ret_info)
 {
-	time_t now = time_monotonic(NULL), in = 0, out = 0;
+	time_t now = cw_charon_now_s(), in = 0, out = 0;
 	proposal_t *proposal = child_sa->get_proposal(child_sa);
 	uint16_t group = KE_NONE;
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define NAMESPACE "causeway"
 /* NULL would mean the machine's strongswan.conf, a name a regular file; no name means no settings. */
@@ -102,7 +101,6 @@ static bool boot(struct cw_charon *c, char *reterr, size_t size)
 static void wait_idle(void)
 {
 	static const job_priority_t prios[] = { JOB_PRIO_HIGH, JOB_PRIO_MEDIUM, JOB_PRIO_LOW };
-	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned busy, tries = 5000;
 
 	lib->processor->set_threads(lib->processor, 0);
@@ -111,7 +109,7 @@ static void wait_idle(void)
 		for (size_t i = 0; i < countof(prios); i++)
 			busy += lib->processor->get_working_threads(lib->processor, prios[i]);
 		if (busy)
-			nanosleep(&pause, NULL);
+			cw_charon_pause_ms(1);
 	} while (busy && --tries);
 }
 

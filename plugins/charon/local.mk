@@ -17,20 +17,25 @@ EXTRA_DIST += plugins/charon/strongswan_config.h
 if WITH_CHARON
 noinst_LIBRARIES += libcw_charon.a
 libcw_charon_a_SOURCES = \
+	plugins/charon/charon_alert.c \
+	plugins/charon/charon_clock.c \
 	plugins/charon/charon_compat.h \
 	plugins/charon/charon_conf.c \
 	plugins/charon/charon_creds.c \
+	plugins/charon/charon_job.c \
 	plugins/charon/charon_kernel.c \
 	plugins/charon/charon_listener.c \
 	plugins/charon/charon_log.c \
 	plugins/charon/charon_message.c \
 	plugins/charon/charon_orders.c \
 	plugins/charon/charon_policy.c \
+	plugins/charon/charon_poll.c \
 	plugins/charon/charon_ports.c \
 	plugins/charon/charon_priv.h \
 	plugins/charon/charon_sas.c \
 	plugins/charon/charon_version.c \
 	plugins/charon/charon_view.c \
+	plugins/charon/charon_watch.c \
 	plugins/charon/cw_charon.c \
 	plugins/charon/cw_charon.h
 libcw_charon_a_CPPFLAGS = $(CW_CHARON_CPPFLAGS)

@@ -131,6 +131,13 @@ static void end(struct peer *p)
 	p->pid = 0;
 }
 
+static void tell(const struct peer *p, const struct cw_ike_event *ev)
+{
+	fprintf(stderr, "  %c: event %d ike %u old %u by_us %d child %d/%u cause %d \"%s\"\n", p->which,
+		(int)ev->kind, ev->ike_id, ev->old_id, ev->by_us, ev->is_child, ev->child.child_id,
+		(int)ev->cause, ev->detail);
+}
+
 static void take(struct peer *p, int wait_ms)
 {
 	struct pollfd fd = { .fd = p->fd, .events = POLLIN };
@@ -154,9 +161,7 @@ static void take(struct peer *p, int wait_ms)
 		return;
 	}
 	if (verbose)
-		fprintf(stderr, "  %c: event %d ike %u old %u by_us %d child %d/%u cause %d \"%s\"\n",
-			p->which, (int)r.ev.kind, r.ev.ike_id, r.ev.old_id, r.ev.by_us, r.ev.is_child,
-			r.ev.child.child_id, (int)r.ev.cause, r.ev.detail);
+		tell(p, &r.ev);
 	if (p->n < EVENTS_MAX)
 		p->events[p->n++] = r.ev;
 }
@@ -1251,6 +1256,8 @@ static void run(size_t i)
 	}
 	end(&a);
 	end(&b);
+	for (size_t k = 0; failed && !verbose && k < a.n + b.n; k++)
+		tell(k < a.n ? &a : &b, k < a.n ? &a.events[k] : &b.events[k - a.n]);
 	if (failed)
 		printf("not ok %s: %s\n", cases[i].name, why);
 	else
