@@ -115,6 +115,17 @@ static bool launch(struct peer *p)
 	return p->pid > 0 && recv(p->fd, &ready, 1, 0) == 1;
 }
 
+/* From here on it is silent for good. */
+static void freeze(struct peer *p)
+{
+	int status;
+
+	p->dead = true;
+	kill(p->pid, SIGSTOP);
+	/* The signal takes its time to reach every thread. */
+	waitpid(p->pid, &status, WUNTRACED);
+}
+
 static void end(struct peer *p)
 {
 	int status;
@@ -613,8 +624,7 @@ static void case_peer_silent(void)
 	int64_t began = now_ms();
 
 	set(&a, &ta);
-	b.dead = true;
-	kill(b.pid, SIGSTOP);
+	freeze(&b);
 	simple(&a, SIDE_INITIATE, 3);
 	ev = wait_for(&a, CW_IKE_EV_FAILED, SOON_MS);
 	CHECK(ev->cause == CW_CAUSE_NO_ANSWER && ev->by_us && !ev->is_child);
@@ -639,8 +649,7 @@ static void peer_dead(unsigned version)
 	ta.dpd_timeout_s = 2;
 	both(&ta, &tb);
 	up();
-	b.dead = true;
-	kill(b.pid, SIGSTOP);
+	freeze(&b);
 	began = now_ms();
 	ev = wait_for(&a, CW_IKE_EV_IKE_DOWN, 8000);
 	CHECK(ev->cause == CW_CAUSE_PEER_DEAD && !ev->by_us);
@@ -673,8 +682,7 @@ static void case_check_alive(void)
 	pa = settle(&a, 1, 1);
 	simple(&a, SIDE_ALIVE, pa.ike_id);
 	pa = settle(&a, 1, 1);
-	b.dead = true;
-	kill(b.pid, SIGSTOP);
+	freeze(&b);
 	simple(&a, SIDE_ALIVE, pa.ike_id); /* the delay is 60 s: only the order asks */
 	ev = wait_for(&a, CW_IKE_EV_IKE_DOWN, SOON_MS);
 	CHECK(ev->cause == CW_CAUSE_PEER_DEAD);
