@@ -431,6 +431,8 @@ static bool child_state_change(listener_t *this, ike_sa_t *ike_sa, child_sa_t *c
 	child = cw_charon_child_find(c, child_sa->get_unique_id(child_sa));
 	if (child) {
 		sa = cw_charon_sa_find(c, child->ike_id);
+		if (sa && !sa->closing)
+			cw_charon_mend_later(c, sa->ike_id);
 		if (sa && !child->replaced)
 			post_child_down(c, sa, child, NULL);
 		else

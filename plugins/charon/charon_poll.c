@@ -69,8 +69,10 @@ job_requeue_t cw_charon_poll_run(void *data)
 	s->poll = o->id;
 	/* TRUE: waits for those that another thread has, so nothing is left out. */
 	e = charon->ike_sa_manager->create_enumerator(charon->ike_sa_manager, TRUE);
-	while (e->enumerate(e, &ike_sa))
+	while (e->enumerate(e, &ike_sa)) {
+		cw_charon_mend(ike_sa);
 		snapshot_ike(s, ike_sa);
+	}
 	e->destroy(e);
 	if (!s->open) {
 		const struct cw_ike_event none = { .index = UINT32_MAX, .no_ike = true };

@@ -203,11 +203,16 @@ void cw_charon_children_move(struct cw_charon *c, uint32_t from_ike, uint32_t to
 
 extern const struct cw_ike_ops cw_charon_ops;
 /* Ends an IKE_SA from a hook, where it may not be touched: by a job. */
-/* Sees to it that a child of the IKE_SA sends: see mend_outbound(). */
-void cw_charon_mend_later(struct cw_charon *c, uint32_t ike_id);
 void cw_charon_close_later(struct cw_charon *c, uint32_t ike_id);
 /* The last act of stop(), defined beside start(). */
 void cw_charon_free(struct cw_charon *c);
+
+/* ---- charon_mend.c ---- */
+
+/* Sees to it that of each pair of selectors a CHILD_SA sends. The IKE_SA is the caller's. */
+void cw_charon_mend(ike_sa_t *ike_sa);
+/* The same from a hook: by a job. */
+void cw_charon_mend_later(struct cw_charon *c, uint32_t ike_id);
 
 /* ---- charon_watch.c ---- */
 

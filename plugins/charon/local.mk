@@ -26,6 +26,7 @@ libcw_charon_a_SOURCES = \
 	plugins/charon/charon_kernel.c \
 	plugins/charon/charon_listener.c \
 	plugins/charon/charon_log.c \
+	plugins/charon/charon_mend.c \
 	plugins/charon/charon_message.c \
 	plugins/charon/charon_orders.c \
 	plugins/charon/charon_policy.c \
