@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The libraries don't tell their version, and a struct that differs means a crash much later. Two
- * things are compared with what this was built for: the version string in libcharon's vici plugin, where
- * that is installed, and the shape of a struct that the loaded library itself fills.
+ * The libraries don't tell their version, and a struct that differs means a crash much later. So the
+ * version string in libcharon's vici plugin is compared with what this was built for. Where that plugin
+ * is not installed nothing at run time knows the version, and configure's check has to do.
  */
 #include "charon/charon_priv.h"
 
