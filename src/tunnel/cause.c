@@ -39,7 +39,7 @@ static const struct {
 	[CW_CAUSE_EXPIRED] = { "expired", "the SA reached its hard lifetime before a rekey worked",
 			       "see the last rekey error" },
 	[CW_CAUSE_KERNEL] = { "kernel", "the kernel refused an SA, a policy or an interface",
-			      "see the log; the kernel's own words are in it" },
+			      "set right what the kernel names; it is tried again by itself" },
 	[CW_CAUSE_DUPLICATE] = { "duplicate", "closed in favour of another IKE_SA of the same tunnel", "" },
 	[CW_CAUSE_NAT_FORBIDDEN] = { "nat-forbidden", "there is a NAT on the path and nat-traversal is \"never\"",
 				     "set nat-traversal to \"auto\" or take the NAT away" },

@@ -178,7 +178,7 @@ enum cw_kernel_event_kind {
 	CW_KEV_ACQUIRE, /* a packet met a policy without an SA */
 	CW_KEV_EXPIRE,	/* lifetime reached; hard says which */
 	CW_KEV_MAPPING, /* the peer's NAT mapping moved */
-	CW_KEV_LINK,	/* a link of ours came, changed or went */
+	CW_KEV_LINK,	/* a link with a name or an id of ours came, changed, went or lost an address */
 	CW_KEV_RESYNC,	/* events were lost: read everything again */
 };
 

@@ -220,12 +220,17 @@ static void forget_children(struct cw_tunnel *t)
 /* Orders the end of everything that is not ending yet. */
 static void close_all(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
+	bool attempt_known = false;
+
 	for (size_t i = 0; i < t->n_ikes; i++) {
-		if (!t->ikes[i].closing)
-			cw_tunnel_close_ike(&t->ikes[i],
-				t->ikes[i].info.state == CW_IKE_SA_CONNECTING, now, out);
+		struct ike_entry *e = &t->ikes[i];
+		bool half_open = e->info.state == CW_IKE_SA_CONNECTING;
+
+		attempt_known |= half_open;
+		if (!e->closing)
+			cw_tunnel_close_ike(e, half_open, now, out);
 	}
-	if (t->activity == ACT_CONNECTING) {
+	if (t->activity == ACT_CONNECTING && !attempt_known) {
 		/* Only a snapshot tells its id; the first may be too early to show it. */
 		cw_tunnel_add(out, CW_TA_POLL);
 		t->activity = ACT_ABANDONING;

@@ -112,9 +112,9 @@ static void failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw
 static void ike_seen(struct cw_tunnel *t, const struct cw_ike_sa_info *info, struct cw_time now,
 	struct cw_tunnel_actions *out)
 {
+	struct ike_entry *e = cw_tunnel_ike_find(t, info->ike_id);
+	bool was_up = e && e->info.state == CW_IKE_SA_ESTABLISHED, is_new, is_up;
 	struct cw_tunnel_action *a;
-	struct ike_entry *e;
-	bool is_new, mine;
 
 	/* Half open from outside: whoever can forge an address makes as many as he likes. */
 	if (info->state == CW_IKE_SA_CONNECTING && !info->initiator)
@@ -130,14 +130,16 @@ static void ike_seen(struct cw_tunnel *t, const struct cw_ike_sa_info *info, str
 	}
 	if (t->contact_id == info->ike_id)
 		e->initial_contact = true;
+	is_up = info->state == CW_IKE_SA_ESTABLISHED && !was_up;
 	/* What kept it from being up is over, unless it is about the child. */
-	if (info->state == CW_IKE_SA_ESTABLISHED && !t->why_is_child && t->want != WANT_DOWN)
+	if (is_up && !e->closing && !t->why_is_child && t->want != WANT_DOWN)
 		cw_tunnel_set_why(t, CW_CAUSE_NONE, NULL, now);
-	mine = info->initiator && (is_new || info->state == CW_IKE_SA_ESTABLISHED);
-	if (mine && t->activity == ACT_ABANDONING) {
+	if (!info->initiator || !(is_new || is_up))
+		return;
+	if (t->activity == ACT_ABANDONING) {
 		cw_tunnel_close_ike(e, info->state == CW_IKE_SA_CONNECTING, now, out);
 		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
-	} else if (mine && t->activity == ACT_CONNECTING && info->state == CW_IKE_SA_ESTABLISHED) {
+	} else if (t->activity == ACT_CONNECTING && is_up) {
 		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
 	}
 }
@@ -348,7 +350,6 @@ static bool surely_doubled(
 	return c != d && c->info.pair == d->info.pair && c->info.ike_id == d->info.ike_id &&
 	       c->info.state == CW_CHILD_INSTALLED && d->info.state == CW_CHILD_INSTALLED &&
 	       c->seen_at.us >= poll_at.us && d->seen_at.us >= poll_at.us &&
-	       c->known_at.us < poll_at.us && d->known_at.us < poll_at.us &&
 	       c->line_at.us < settled_at.us && d->line_at.us < settled_at.us;
 }
 

@@ -472,6 +472,47 @@ static void test_down_during_an_attempt(void **state)
 	}
 }
 
+/* Known from a snapshot already: it is ended without another. */
+static void test_down_during_a_known_attempt(void **state)
+{
+	struct rig *r = rig_new(true, 1);
+
+	(void)state;
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	rig_pass_ms(r, 500);
+	snap_begin(r);
+	snap_ike(r, 77, CW_IKE_SA_CONNECTING, true, NULL);
+	snap_end(r);
+	assert_state(r, CW_TUNNEL_CONNECTING);
+	rig_forget(r);
+	rig_step(r, CW_TEV_DOWN);
+	assert_int_equal(rig_last(r, CW_TA_TERMINATE_IKE)->id, 77);
+	assert_true(rig_last(r, CW_TA_TERMINATE_IKE)->force);
+	assert_int_equal(rig_did(r, CW_TA_POLL), 0);
+	hear_failed(r, CW_CAUSE_NONE, true, "");
+	assert_state(r, CW_TUNNEL_DOWN);
+	assert_true(cw_tunnel_is_idle(r->t));
+	rig_free(r);
+}
+
+/* A snapshot that shows what is known changes no story. */
+static void test_snapshot_keeps_the_cause(void **state)
+{
+	struct rig *r = rig_new(true, 1);
+
+	(void)state;
+	rig_bring_up(r);
+	rig_step(r, CW_TEV_RESTART);
+	snap_begin(r);
+	snap_ike(r, 1, CW_IKE_SA_ESTABLISHED, true, (const uint32_t[]){ 101, 0 });
+	snap_end(r);
+	assert_state(r, CW_TUNNEL_CLOSING);
+	assert_int_equal(rig_view(r).cause, CW_CAUSE_OPERATOR);
+	assert_string_equal(rig_view(r).detail, "restart");
+	rig_free(r);
+}
+
 /* BL-074: reset is down and up, from wherever it is. */
 static void test_restart(void **state)
 {
@@ -860,6 +901,8 @@ int main(void)
 		cmocka_unit_test(test_down),
 		cmocka_unit_test(test_down_with_a_dead_peer),
 		cmocka_unit_test(test_down_during_an_attempt),
+		cmocka_unit_test(test_down_during_a_known_attempt),
+		cmocka_unit_test(test_snapshot_keeps_the_cause),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_restart_with_the_peer_dead),
 		cmocka_unit_test(test_restart_while_not_up),

@@ -750,6 +750,49 @@ static void test_nothing_is_forgotten_when_the_list_is_full(void **state)
 	rig_free(r);
 }
 
+/* CARRYING moves routes: it may come a step later, but it comes, and at once. */
+static void test_carrying_waits_for_room(void **state)
+{
+	struct rig *r = rig_new(true, 1);
+
+	(void)state;
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	for (uint32_t id = 1; id <= 8; id++)
+		hear_ike_up(r, id, false);
+	rig_forget(r);
+	/* Late: the decision on the eight falls in the very step in which the child comes. */
+	r->now = cw_time_add_ms(r->now, 1500);
+	hear_child_narrowed(r, 101, 8, 0);
+	assert_int_equal(r->n_did, CW_TUNNEL_ACTIONS_MAX);
+	assert_int_equal(rig_did(r, CW_TA_CARRYING), 0);
+	assert_true(cw_tunnel_next_due(r->t).us <= r->now.us);
+	rig_pass_ms(r, 0);
+	assert_int_equal(rig_did(r, CW_TA_CARRYING), 1);
+	assert_int_equal(rig_did(r, CW_TA_TERMINATE_IKE), 7);
+	assert_true(cw_tunnel_next_due(r->t).us > r->now.us);
+	rig_free(r);
+}
+
+/* Less than we asked for is said once for each child, and only then. */
+static void test_narrowed(void **state)
+{
+	struct rig *r = rig_new(true, 1);
+
+	(void)state;
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	hear_ike_up(r, 1, true);
+	rig_forget(r);
+	hear_child_narrowed(r, 101, 1, 0);
+	assert_state(r, CW_TUNNEL_UP);
+	assert_int_equal(r->did[0].log_id, CW_LOG_SELECTORS_NARROWED);
+	rig_forget(r);
+	hear_child_narrowed(r, 101, 1, 0);
+	assert_int_equal(r->n_did, 0);
+	rig_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -778,6 +821,8 @@ int main(void)
 		cmocka_unit_test(test_snapshot_shows_it_ending),
 		cmocka_unit_test(test_orphan_child),
 		cmocka_unit_test(test_nothing_is_forgotten_when_the_list_is_full),
+		cmocka_unit_test(test_carrying_waits_for_room),
+		cmocka_unit_test(test_narrowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,6 +226,18 @@ void hear_child_up(struct rig *r, uint32_t id, uint32_t ike_id, uint32_t pair)
 	hear(r, &ev);
 }
 
+void hear_child_narrowed(struct rig *r, uint32_t id, uint32_t ike_id, uint32_t pair)
+{
+	struct cw_ike_event ev = {
+		.kind = CW_IKE_EV_CHILD_UP,
+		.ike_id = ike_id,
+		.child = child_info(id, ike_id, pair),
+	};
+
+	ev.child.narrowed = true;
+	hear(r, &ev);
+}
+
 void hear_child_down(struct rig *r, uint32_t id, uint32_t ike_id, enum cw_cause cause)
 {
 	struct cw_ike_event ev = {

@@ -47,6 +47,7 @@ void hear_ike_down(struct rig *r, uint32_t id, enum cw_cause cause);
 void hear_ike_rekeyed(struct rig *r, uint32_t old_id, uint32_t id);
 void hear_initial_contact(struct rig *r, uint32_t id);
 void hear_child_up(struct rig *r, uint32_t id, uint32_t ike_id, uint32_t pair);
+void hear_child_narrowed(struct rig *r, uint32_t id, uint32_t ike_id, uint32_t pair);
 void hear_child_down(struct rig *r, uint32_t id, uint32_t ike_id, enum cw_cause cause);
 void hear_child_rekeyed(
 	struct rig *r, uint32_t old_id, uint32_t id, uint32_t ike_id, uint32_t pair);
