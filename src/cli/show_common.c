@@ -35,12 +35,21 @@ uint64_t cw_show_count(const json_t *object, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+static bool is_well(const json_t *tunnel)
+{
+	const json_t *link = json_object_get(tunnel, "interface");
+	bool link_ok = !json_is_object(link) || cw_show_bool(link, "ok");
+
+	return (strcmp(cw_show_text(tunnel, "state"), "up") == 0 && link_ok) ||
+	       !cw_show_bool(tunnel, "wanted-up");
+}
+
 static const char *color_of(const json_t *tunnel)
 {
 	const char *state = cw_show_text(tunnel, "state");
 
 	if (strcmp(state, "up") == 0)
-		return "\x1b[32m"; /* green */
+		return is_well(tunnel) ? "\x1b[32m" : "\x1b[31m"; /* green, red */
 	if (!cw_show_bool(tunnel, "wanted-up"))
 		return "\x1b[2m"; /* faint */
 	if (strcmp(state, "config-error") == 0 || strcmp(state, "waiting") == 0)
@@ -87,12 +96,6 @@ const char *cw_show_one_way(const json_t *tunnel, char *buf, size_t size)
 			"does the far side route back?",
 			cw_text_duration(for_s, age, sizeof(age)), encap ? "UDP 4500" : "ESP (IP protocol 50)");
 	return buf;
-}
-
-static bool is_well(const json_t *tunnel)
-{
-	return strcmp(cw_show_text(tunnel, "state"), "up") == 0 ||
-	       !cw_show_bool(tunnel, "wanted-up");
 }
 
 bool cw_show_all_well(const struct json_t *answer)

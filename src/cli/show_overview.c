@@ -182,7 +182,8 @@ static void add_line(struct cw_text *out, const json_t *tunnel, const struct wid
 	cw_text_add(out, "  ");
 	add_right(out, cw_text_bytes(cw_show_count(tunnel, "bytes-out"), buf, sizeof(buf)), 8);
 	cw_text_add(out, "\n");
-	if (strcmp(cw_show_text(tunnel, "state"), "up") != 0)
+	if (strcmp(cw_show_text(tunnel, "state"), "up") != 0 ||
+		json_is_object(json_object_get(tunnel, "cause")))
 		add_why(out, tunnel, w->name + 2);
 	else if (cw_show_one_way(tunnel, one_way, sizeof(one_way))[0])
 		add_below(out, one_way, w->name + 2);

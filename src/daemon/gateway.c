@@ -173,6 +173,19 @@ static struct slot *slot_of(struct cw_gateway *gw, const struct cw_ike_event *ev
 	return s && cw_tunnel_generation(s->tunnel) == ev->generation ? s : NULL;
 }
 
+/* Letters were refused: whatever the running snapshot did not show may be among them, so it counts for
+ * nothing and is asked for anew. */
+static bool mail_lost(struct cw_gateway *gw)
+{
+	if (!cw_mailbox_lost(gw->parts.box))
+		return false;
+	cw_log(CW_LOG_INFO, CW_LOG_KERNEL_RESYNC, "gateway", "IKE events were lost; asking for all SAs again");
+	gw->poll_running = false;
+	gw->poll_no++;
+	poll_soon(gw);
+	return true;
+}
+
 static void on_snapshot(struct cw_gateway *gw, const struct cw_ike_event *ev)
 {
 	struct slot *s = slot_of(gw, ev);
@@ -187,7 +200,7 @@ static void on_snapshot(struct cw_gateway *gw, const struct cw_ike_event *ev)
 		/* Of no tunnel that we know: nobody would ever close it. */
 		gw->ike->ops->terminate_ike(gw->ike, ev->ike.ike_id, false);
 	}
-	if (!ev->last)
+	if (!ev->last || mail_lost(gw))
 		return;
 	gw->poll_running = false;
 	gw->poll_due = cw_time_min(gw->poll_due, cw_time_add_s(cw_gateway_now(gw), CW_GATEWAY_POLL_S));
@@ -215,10 +228,7 @@ static void on_mail(void *arg, int fd, unsigned events)
 		else if (s)
 			cw_gateway_step(gw, s, &tev);
 	}
-	if (cw_mailbox_lost(gw->parts.box)) {
-		cw_log(CW_LOG_INFO, CW_LOG_KERNEL_RESYNC, "gateway", "IKE events were lost; asking for all SAs again");
-		poll_soon(gw);
-	}
+	mail_lost(gw);
 }
 
 static void on_kernel_event(const struct cw_kernel_event *ev, void *arg)
@@ -379,8 +389,8 @@ static enum cw_rc clean_earlier(struct cw_gateway *gw, char *reterr, size_t size
 	rc = gw->kernel->ops->clean(gw->kernel, keep, n, &removed, &err);
 	free(keep);
 	if (rc != CW_OK) {
-		snprintf(reterr, size, "can't clear what an earlier run left in the kernel: %s (%s)",
-			 err.text[0] ? err.text : cw_rc_name(rc), strerror(err.err));
+		snprintf(reterr, size, "can't clear what an earlier run left in the kernel: %s",
+			 cw_gateway_kernel_text(rc, &err));
 		return rc;
 	}
 	if (removed)
@@ -458,6 +468,7 @@ void cw_gateway_free(struct cw_gateway *gw)
 {
 	struct cw_kernel_err err = { 0 };
 	size_t removed;
+	enum cw_rc rc;
 
 	if (!gw)
 		return;
@@ -468,9 +479,10 @@ void cw_gateway_free(struct cw_gateway *gw)
 	if (gw->ike)
 		gw->ike->ops->stop(gw->ike, STOP_WAIT_MS);
 	/* Before the control socket goes: until then nobody else starts. */
-	if (gw->n_slots && gw->kernel->ops->clean(gw->kernel, NULL, 0, &removed, &err) != CW_OK)
-		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway", "not everything of ours could be removed: %s (%s)",
-		       err.text, strerror(err.err));
+	rc = gw->n_slots ? gw->kernel->ops->clean(gw->kernel, NULL, 0, &removed, &err) : CW_OK;
+	if (rc != CW_OK)
+		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway", "not everything of ours could be removed: %s",
+		       cw_gateway_kernel_text(rc, &err));
 	for (size_t i = 0; i < gw->n_slots; i++)
 		cw_tunnel_free(gw->slots[i].tunnel);
 	free(gw->slots);

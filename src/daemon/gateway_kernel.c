@@ -29,6 +29,13 @@ bool cw_gateway_has_link(const struct slot *s)
 	return s->mode == CW_IF_XFRM || s->mode == CW_IF_VTI;
 }
 
+const char *cw_gateway_kernel_text(enum cw_rc rc, const struct cw_kernel_err *err)
+{
+	if (err->text[0])
+		return err->text;
+	return err->err ? strerror(err->err) : cw_rc_name(rc);
+}
+
 /* ---- placing ---- */
 
 static void unusable(struct slot *s, const char *why)
@@ -47,6 +54,11 @@ static void settle_mode(const struct cw_gateway *gw, struct slot *s)
 	s->mode = s->conf->interface_mode;
 	if (s->mode == CW_IF_AUTO)
 		s->mode = caps->xfrm_interface ? CW_IF_XFRM : vti ? CW_IF_VTI : CW_IF_POLICY;
+	if (s->conf->remote_addr.family != CW_FAMILY_NONE && !(v6 ? caps->esp6 : caps->esp4)) {
+		unusable(s, v6 ? "this kernel has no ESP over IPv6: modprobe esp6 (CONFIG_INET6_ESP)" :
+				 "this kernel has no ESP over IPv4: modprobe esp4 (CONFIG_INET_ESP)");
+		return;
+	}
 	if (s->mode == CW_IF_XFRM && !caps->xfrm_interface)
 		unusable(s, "interface-mode is \"xfrm\", but this kernel has no xfrm interfaces (CONFIG_XFRM_INTERFACE); "
 			    "use \"auto\" or \"vti\"");
@@ -127,6 +139,8 @@ void cw_gateway_link(struct cw_gateway *gw, struct slot *s)
 	}
 	rc = gw->kernel->ops->link_ensure(gw->kernel, &want, &info, &err);
 	s->link_ok = rc == CW_OK;
+	snprintf(s->link_why, sizeof(s->link_why), "%.*s", (int)sizeof(s->link_why) - 1,
+		 rc == CW_OK ? "" : cw_gateway_kernel_text(rc, &err));
 	if (rc == CW_OK) {
 		if (s->link_err_logged)
 			cw_log(CW_LOG_NOTICE, CW_LOG_NONE, s->conf->name, "interface %s is there now", want.ifname);
@@ -134,47 +148,81 @@ void cw_gateway_link(struct cw_gateway *gw, struct slot *s)
 		return;
 	}
 	if (s->link_err_logged != (int)rc) {
-		struct cw_tunnel_event ev = { .kind = CW_TEV_KERNEL_FAILED, .detail = err.text };
+		struct cw_tunnel_event ev = { .kind = CW_TEV_KERNEL_FAILED, .detail = s->link_why };
 
 		s->link_err_logged = (int)rc;
 		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, s->conf->name,
-		       "interface %s can't be made: %s%s%s; it is tried again every %d s", want.ifname,
-		       err.text[0] ? err.text : cw_rc_name(rc), err.err ? ": " : "",
-		       err.err ? strerror(err.err) : "", CW_GATEWAY_RECONCILE_S);
+		       "interface %s can't be made ready: %s; it is tried again every %d s", want.ifname,
+		       ev.detail, CW_GATEWAY_RECONCILE_S);
 		cw_gateway_step(gw, s, &ev);
 	}
 }
 
-/* Keeps a tunnel without interface closed while it has no SA: where an SA's own policy is missing, this
- * one of worse priority drops what would leave in the clear. */
-static void drop_policies(struct cw_gateway *gw, struct slot *s)
+/* ---- drop policies ---- */
+
+/* Of traffic to a network of the site, whoever sends it: it shall not leave in the clear where an SA's own
+ * policy does not take it. The selector differs from that policy's, since the kernel holds one policy for a
+ * selector whatever the priority: where a network of ours is the whole family, halves stand for it. */
+static size_t add_drops(const struct slot *s, const struct cw_prefix *dst, bool halves, struct cw_policy *want)
 {
-	const struct cw_prefixes *ours = &gw->parts.conf->gateway.networks, *theirs = &s->conf->site->networks;
-	bool ok = true;
+	struct cw_policy p = {
+		.sel = { .src.addr.family = dst->addr.family, .src.len = halves ? 1 : 0, .dst = *dst },
+		.dir = CW_DIR_OUT,
+		.action = CW_POLICY_DROP,
+		.priority = CW_DROP_PRIORITY,
+		.reqid = CW_REQID_BASE + s->number * 256,
+	};
 
-	if (s->unusable || s->mode != CW_IF_POLICY || s->drop_ok)
-		return;
+	want[0] = p;
+	if (!halves)
+		return 1;
+	p.sel.src.addr.bytes[0] = 0x80;
+	want[1] = p;
+	return 2;
+}
+
+static bool have_whole(const struct cw_prefixes *ours, enum cw_family family)
+{
 	for (size_t i = 0; i < ours->n; i++) {
-		for (size_t k = 0; k < theirs->n; k++) {
-			struct cw_policy p = {
-				.sel = { .src = ours->v[i], .dst = theirs->v[k] },
-				.dir = CW_DIR_OUT,
-				.action = CW_POLICY_DROP,
-				.priority = CW_DROP_PRIORITY,
-			};
-			struct cw_kernel_err err = { 0 };
-
-			if (p.sel.src.addr.family != p.sel.dst.addr.family)
-				continue;
-			if (gw->kernel->ops->policy_add(gw->kernel, &p, &err) == CW_OK)
-				continue;
-			ok = false;
-			cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, s->conf->name,
-			       "the policy that closes the tunnel while it is down can't be added: %s (%s)",
-			       err.text, strerror(err.err));
-		}
+		if (ours->v[i].addr.family == family && ours->v[i].len == 0)
+			return true;
 	}
-	s->drop_ok = ok;
+	return false;
+}
+
+/* Keeps tunnels without interface closed while they have no SA. */
+static void sync_drops(struct cw_gateway *gw)
+{
+	const struct cw_prefixes *ours = &gw->parts.conf->gateway.networks;
+	struct cw_kernel_err err = { 0 };
+	struct cw_policy *want;
+	size_t max = 0, n = 0;
+	enum cw_rc rc;
+
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		if (gw->slots[i].mode == CW_IF_POLICY && !gw->slots[i].unusable)
+			max += gw->slots[i].conf->site->networks.n;
+	}
+	if (!max && gw->drops_done)
+		return;
+	want = calloc(2 * max + 1, sizeof(*want));
+	if (!want)
+		return; /* asked for again by the next reconcile */
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		const struct slot *s = &gw->slots[i];
+		const struct cw_prefixes *theirs = &s->conf->site->networks;
+
+		for (size_t k = 0; s->mode == CW_IF_POLICY && !s->unusable && k < theirs->n; k++)
+			n += add_drops(s, &theirs->v[k], have_whole(ours, theirs->v[k].addr.family), &want[n]);
+	}
+	rc = gw->kernel->ops->drops_sync(gw->kernel, want, n, &err);
+	gw->drops_done = rc == CW_OK;
+	if (rc != CW_OK && gw->drops_err_logged != (int)rc)
+		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
+		       "of %zu policies that close tunnels while they are down at least one could not be set: %s", n,
+		       cw_gateway_kernel_text(rc, &err));
+	gw->drops_err_logged = (int)rc;
+	free(want);
 }
 
 /* ---- routes ---- */
@@ -249,8 +297,8 @@ void cw_gateway_routes(struct cw_gateway *gw)
 	rc = gw->kernel->ops->routes_sync(gw->kernel, want, n, &err);
 	if (rc != CW_OK && gw->route_err_logged != (int)rc)
 		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
-		       "of %zu routes (%zu unreachable beneath) at least one could not be set: %s (%s)", n - closed,
-		       closed, err.text[0] ? err.text : cw_rc_name(rc), strerror(err.err));
+		       "of %zu routes (%zu unreachable beneath) at least one could not be set: %s", n - closed,
+		       closed, cw_gateway_kernel_text(rc, &err));
 	gw->route_err_logged = (int)rc;
 	free(want);
 }
@@ -266,10 +314,9 @@ static void check_forwarding(struct cw_gateway *gw)
 
 void cw_gateway_reconcile(struct cw_gateway *gw)
 {
-	for (size_t i = 0; i < gw->n_slots; i++) {
+	for (size_t i = 0; i < gw->n_slots; i++)
 		cw_gateway_link(gw, &gw->slots[i]);
-		drop_policies(gw, &gw->slots[i]);
-	}
 	cw_gateway_routes(gw);
+	sync_drops(gw);
 	check_forwarding(gw);
 }

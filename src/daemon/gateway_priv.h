@@ -33,7 +33,8 @@ struct slot {
 	enum cw_interface_mode mode; /* AUTO settled */
 	bool unusable;	   /* the kernel can't do what it needs: not started */
 	char unusable_why[CW_IKE_TEXT_MAX];
-	bool link_ok, drop_ok;
+	bool link_ok;
+	char link_why[CW_IKE_TEXT_MAX]; /* why it is not */
 	int link_err_logged; /* errno of the last logged failure, to say it once */
 	bool nat_hint_given;
 
@@ -70,7 +71,8 @@ struct cw_gateway {
 	uint32_t poll_no;
 	bool poll_running;
 	struct cw_time poll_at;
-	int route_err_logged;
+	int route_err_logged, drops_err_logged;
+	bool drops_done; /* set once, so that those of an earlier run are gone */
 	bool forwarding_warned;
 };
 
@@ -84,6 +86,8 @@ enum cw_rc cw_gateway_place(struct cw_gateway *gw, char *reterr, size_t size);
 void cw_gateway_link(struct cw_gateway *gw, struct slot *s);
 void cw_gateway_routes(struct cw_gateway *gw);
 void cw_gateway_reconcile(struct cw_gateway *gw);
+/* What went wrong, for people: the kernel's own words, else its errno. */
+const char *cw_gateway_kernel_text(enum cw_rc rc, const struct cw_kernel_err *err);
 uint32_t cw_gateway_if_id(const struct slot *s);
 uint32_t cw_gateway_mark(const struct slot *s);
 bool cw_gateway_has_link(const struct slot *s);

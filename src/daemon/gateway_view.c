@@ -114,6 +114,11 @@ static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 	}
 	v->one_way_s = cw_gateway_one_way_s(gw, s);
 	add_routes(s, v);
+	/* IKE may be content, but nothing can pass. */
+	if (v->has_link && !s->link_ok && v->state == CW_TUNNEL_UP) {
+		v->cause = CW_CAUSE_KERNEL;
+		snprintf(v->detail, sizeof(v->detail), "%s", s->link_why);
+	}
 	if (s->unusable) {
 		v->wanted_up = s->conf->start;
 		v->cause = v->last_error = CW_CAUSE_KERNEL;

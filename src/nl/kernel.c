@@ -58,6 +58,7 @@ static const struct cw_kernel_ops ops = {
 	.policy_add = cw_kernel_nl_policy_add,
 	.policy_query = cw_kernel_nl_policy_query,
 	.policy_del = cw_kernel_nl_policy_del,
+	.drops_sync = cw_kernel_nl_drops_sync,
 	.socket_bypass = cw_kernel_nl_socket_bypass,
 	.socket_espinudp = cw_kernel_nl_socket_espinudp,
 	.link_ensure = cw_kernel_nl_link_ensure,

@@ -14,6 +14,8 @@
 #define CLAIM_SPI_MAX 0x6377ffffu
 
 struct sweep {
+	bool drops_only; /* of the policies */
+	bool no_drops;
 	struct cw_xfrm_state *states;
 	size_t n_states, room_states;
 	struct cw_policy *policies;
@@ -61,6 +63,12 @@ static void on_state(const struct nlmsghdr *nlh, void *arg)
 	s->states[s->n_states++] = state;
 }
 
+/* A policy that closes a tunnel without interface, not one of libcharon's own. */
+static bool is_drop(const struct cw_policy *policy)
+{
+	return policy->action == CW_POLICY_DROP && policy->priority == CW_DROP_PRIORITY;
+}
+
 static void on_policy(const struct nlmsghdr *nlh, void *arg)
 {
 	struct sweep *s = arg;
@@ -68,6 +76,7 @@ static void on_policy(const struct nlmsghdr *nlh, void *arg)
 	void *array = s->policies;
 
 	if (!cw_xfrm_parse_policy(nlh, nlh->nlmsg_len, &pol) || !cw_xfrm_policy_ours(&pol) ||
+	    (s->drops_only && !is_drop(&pol.policy)) || (s->no_drops && is_drop(&pol.policy)) ||
 	    !grow(s, &array, s->n_policies, &s->room_policies, sizeof(pol.policy)))
 		return;
 	s->policies = array;
@@ -105,11 +114,12 @@ static void keep_first(enum cw_rc *first, enum cw_rc rc)
 }
 
 /* Policies go first: without its SA a policy would ask for one. */
-static enum cw_rc clean_xfrm(struct kernel_nl *k, size_t *removed, struct cw_kernel_err *reterr)
+static enum cw_rc clean_xfrm(struct kernel_nl *k, bool keep_drops, size_t *removed,
+			     struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
+	struct sweep s = { .no_drops = keep_drops };
 	enum cw_rc first = CW_OK, rc;
-	struct sweep s = { 0 };
 
 	rc = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_policy_dump(buf, sizeof(buf)), on_policy,
 			sweep_restart, &s, reterr);
@@ -133,6 +143,64 @@ static enum cw_rc clean_xfrm(struct kernel_nl *k, size_t *removed, struct cw_ker
 	if (s.no_memory && first == CW_OK)
 		return cw_kernel_nl_fail(reterr, CW_E_NO_MEMORY, ENOMEM, "%s", "");
 	return first;
+}
+
+static bool same_key(const struct cw_policy *a, const struct cw_policy *b)
+{
+	return a->dir == b->dir && a->if_id == b->if_id && a->mark == b->mark &&
+	       !cw_prefix_compare(&a->sel.src, &b->sel.src) &&
+	       !cw_prefix_compare(&a->sel.dst, &b->sel.dst);
+}
+
+static enum cw_rc drops_sync_locked(struct kernel_nl *k, const struct cw_policy *want, size_t n,
+				    struct cw_kernel_err *reterr)
+{
+	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
+	struct sweep s = { .drops_only = true };
+	enum cw_rc first, rc;
+	size_t w;
+
+	first = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_policy_dump(buf, sizeof(buf)), on_policy,
+			   sweep_restart, &s, reterr);
+	for (size_t i = 0; i < n; i++) {
+		for (w = 0; w < s.n_policies && !same_key(&s.policies[w], &want[i]); w++)
+			;
+		if (w < s.n_policies)
+			continue;
+		rc = cw_kernel_nl_policy_add_locked(k, &want[i], first == CW_OK ? reterr : NULL);
+		keep_first(&first, rc);
+	}
+	for (size_t i = 0; i < s.n_policies; i++) {
+		for (w = 0; w < n && !same_key(&s.policies[i], &want[w]); w++)
+			;
+		if (w < n)
+			continue;
+		rc = cw_kernel_nl_policy_del_locked(k, &s.policies[i],
+						    first == CW_OK ? reterr : NULL);
+		keep_first(&first, rc);
+	}
+	free(s.policies);
+	if (s.no_memory && first == CW_OK)
+		return cw_kernel_nl_fail(reterr, CW_E_NO_MEMORY, ENOMEM, "%s", "");
+	return first;
+}
+
+enum cw_rc cw_kernel_nl_drops_sync(struct cw_kernel *base, const struct cw_policy *want, size_t n,
+				   struct cw_kernel_err *reterr)
+{
+	struct kernel_nl *k = kernel_nl(base);
+	enum cw_rc rc = cw_kernel_nl_has_xfrm(k, reterr);
+
+	for (size_t i = 0; rc == CW_OK && i < n; i++)
+		if (!is_drop(&want[i]) || !cw_xfrm_reqid_ours(want[i].reqid))
+			rc = cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
+					       "not a drop policy of ours");
+	if (rc != CW_OK)
+		return rc;
+	pthread_mutex_lock(&k->xfrm_lock);
+	rc = drops_sync_locked(k, want, n, reterr);
+	pthread_mutex_unlock(&k->xfrm_lock);
+	return rc;
 }
 
 static bool kept(const char *ifname, const char *const *keep, size_t n)
@@ -172,13 +240,13 @@ enum cw_rc cw_kernel_nl_clean(struct cw_kernel *base, const char *const *keep, s
 
 	if (k->xfrm) {
 		pthread_mutex_lock(&k->xfrm_lock);
-		first = clean_xfrm(k, &removed, reterr);
+		first = clean_xfrm(k, keep, &removed, reterr);
 		pthread_mutex_unlock(&k->xfrm_lock);
 	}
 	pthread_mutex_lock(&k->route_lock);
 	/* Links go before the unreachable routes beneath: nothing leaves in the clear meanwhile. */
 	keep_first(&first, clean_links(k, keep, n_keep, &removed, first == CW_OK ? reterr : NULL));
-	if (n_keep == 0)
+	if (!keep)
 		keep_first(&first, cw_kernel_nl_routes_clean_locked(
 					   k, &removed, first == CW_OK ? reterr : NULL));
 	pthread_mutex_unlock(&k->route_lock);

@@ -53,8 +53,8 @@ static enum cw_rc look(struct kernel_nl *k, const struct cw_policy *policy,
 	return rc;
 }
 
-static enum cw_rc add_locked(struct kernel_nl *k, const struct cw_policy *policy,
-			     struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_policy_add_locked(struct kernel_nl *k, const struct cw_policy *policy,
+					  struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	size_t len = cw_xfrm_build_policy(policy, false, buf, sizeof(buf));
@@ -93,7 +93,7 @@ enum cw_rc cw_kernel_nl_policy_add(struct cw_kernel *base, const struct cw_polic
 					 " is in our range",
 					 policy->reqid, policy->if_id);
 	pthread_mutex_lock(&k->xfrm_lock);
-	rc = add_locked(k, policy, reterr);
+	rc = cw_kernel_nl_policy_add_locked(k, policy, reterr);
 	pthread_mutex_unlock(&k->xfrm_lock);
 	return rc;
 }

@@ -67,6 +67,8 @@ enum cw_rc cw_kernel_nl_policy_query(struct cw_kernel *k, const struct cw_policy
 				     uint64_t *ret_last_use_s, struct cw_kernel_err *reterr);
 enum cw_rc cw_kernel_nl_policy_del(struct cw_kernel *k, const struct cw_policy *policy,
 				   struct cw_kernel_err *reterr);
+enum cw_rc cw_kernel_nl_policy_add_locked(struct kernel_nl *k, const struct cw_policy *policy,
+					  struct cw_kernel_err *reterr);
 enum cw_rc cw_kernel_nl_policy_del_locked(struct kernel_nl *k, const struct cw_policy *policy,
 					  struct cw_kernel_err *reterr);
 enum cw_rc cw_kernel_nl_socket_bypass(struct cw_kernel *k, int fd, enum cw_family family,
@@ -110,6 +112,8 @@ enum cw_rc cw_kernel_nl_routes_clean_locked(struct kernel_nl *k, size_t *removed
 /* ---- kernel_clean.c ---- */
 enum cw_rc cw_kernel_nl_clean(struct cw_kernel *k, const char *const *keep, size_t n_keep,
 			      size_t *ret_removed, struct cw_kernel_err *reterr);
+enum cw_rc cw_kernel_nl_drops_sync(struct cw_kernel *k, const struct cw_policy *want, size_t n,
+				   struct cw_kernel_err *reterr);
 
 /* ---- kernel_probe.c ---- */
 enum cw_rc cw_kernel_nl_probe(struct cw_kernel *k, struct cw_kernel_caps *ret_caps);
