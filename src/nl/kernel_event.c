@@ -2,10 +2,13 @@
 #include "nl/kernel_priv.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
 
@@ -24,14 +27,17 @@ static enum cw_rc watch(struct kernel_nl *k, const struct cw_nl_sock *sock,
 enum cw_rc cw_kernel_nl_events_open(struct kernel_nl *k, struct cw_kernel_err *reterr)
 {
 	static const unsigned groups[] = { XFRMNLGRP_ACQUIRE, XFRMNLGRP_EXPIRE, XFRMNLGRP_MAPPING };
+	static const unsigned route_groups[] = {
+		RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+	};
 	enum cw_rc rc;
 
 	k->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (k->epoll_fd < 0)
 		return cw_kernel_nl_fail(reterr, cw_rc_from_errno(errno), errno, "epoll_create1");
 	rc = cw_nl_open(NETLINK_ROUTE, &k->route_events, reterr);
-	if (rc == CW_OK)
-		rc = cw_nl_join(k->route_events, RTNLGRP_LINK, reterr);
+	for (size_t i = 0; rc == CW_OK && i < sizeof(route_groups) / sizeof(route_groups[0]); i++)
+		rc = cw_nl_join(k->route_events, route_groups[i], reterr);
 	if (rc == CW_OK)
 		rc = watch(k, k->route_events, reterr);
 	if (rc != CW_OK || !k->xfrm)
@@ -68,15 +74,38 @@ static void on_xfrm(const struct nlmsghdr *nlh, void *arg)
 		r->fn(&ev, r->arg);
 }
 
-static void on_link(const struct nlmsghdr *nlh, void *arg)
+static bool name_like_ours(const char *ifname)
+{
+	return strncmp(ifname, "cw-", 3) == 0;
+}
+
+/* An address that went: with its last one an interface loses its routes (BL-058). */
+static bool lost_address(const struct nlmsghdr *nlh, char ifname[IF_NAMESIZE])
+{
+	struct ifaddrmsg msg;
+
+	if (nlh->nlmsg_type != RTM_DELADDR || mnl_nlmsg_get_payload_len(nlh) < sizeof(msg))
+		return false;
+	memcpy(&msg, mnl_nlmsg_get_payload(nlh), sizeof(msg));
+	/* An interface that is gone has no name, and an event of its own. */
+	return if_indextoname(msg.ifa_index, ifname) && name_like_ours(ifname);
+}
+
+static void on_route(const struct nlmsghdr *nlh, void *arg)
 {
 	struct cw_kernel_event ev = { .kind = CW_KEV_LINK };
+	char address_of[IF_NAMESIZE] = "";
 	const struct reader *r = arg;
 	struct cw_nl_link link;
 
-	if (!cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) || !cw_nl_link_ours(&link))
+	/* A foreign one with a name of ours counts: once it has gone, ours can be made. */
+	if (cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) &&
+	    (cw_nl_link_ours(&link) || name_like_ours(link.ifname)))
+		snprintf(ev.ifname, sizeof(ev.ifname), "%s", link.ifname);
+	else if (lost_address(nlh, address_of))
+		snprintf(ev.ifname, sizeof(ev.ifname), "%s", address_of);
+	else
 		return;
-	snprintf(ev.ifname, sizeof(ev.ifname), "%s", link.ifname);
 	r->fn(&ev, r->arg);
 }
 
@@ -87,7 +116,7 @@ void cw_kernel_nl_events_read(struct cw_kernel *base,
 	struct kernel_nl *k = kernel_nl(base);
 	bool lost;
 
-	lost = cw_nl_events(k->route_events, EVENTS_A_CALL, on_link, &r);
+	lost = cw_nl_events(k->route_events, EVENTS_A_CALL, on_route, &r);
 	if (k->xfrm_events && cw_nl_events(k->xfrm_events, EVENTS_A_CALL, on_xfrm, &r))
 		lost = true;
 	if (lost)
