@@ -35,10 +35,9 @@ enum cw_rc cw_priv_check(char *reterr, size_t size)
 		if (capng_have_capability(CAPNG_EFFECTIVE, needed[i]))
 			continue;
 		snprintf(reterr, size,
-			"capability %s is missing: start as root, or give it with "
-			"AmbientCapabilities= "
+			"%s is missing: start as root, or give it with AmbientCapabilities= "
 			"in the unit (in a container: --cap-add)",
-			capng_capability_to_name(needed[i]));
+			needed[i] == CAP_NET_ADMIN ? "CAP_NET_ADMIN" : "CAP_NET_BIND_SERVICE");
 		return CW_E_DENIED;
 	}
 	return CW_OK;

@@ -98,7 +98,7 @@ static int child_missing(void)
 		return 1;
 	if (cw_priv_drop(err, sizeof(err)) != CW_E_DENIED)
 		return 2;
-	if (!strstr(err, "net_admin"))
+	if (!strstr(err, "CAP_NET_ADMIN"))
 		return 3;
 	if (!strstr(cw_priv_print(err, sizeof(err)), "capabilities none"))
 		return 4;
