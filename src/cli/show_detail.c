@@ -61,21 +61,27 @@ static const char *nat_text(const json_t *ike)
 	return remote ? "NAT on the peer's side; " : "";
 }
 
-/* "[v6]:port" or "v4:port" */
-static void add_end(
-	char *buf, size_t size, const json_t *ike, const char *addr_key, const char *port_key)
+/* "us   192.0.2.1:500, identity gw.example.net"; an identity is known once it is authenticated. */
+static void add_end(struct cw_text *out, const char *who, const json_t *ike, const char *side)
 {
-	const char *addr = cw_show_text(ike, addr_key);
-	bool v6 = strchr(addr, ':') != NULL;
+	char addr_key[16], port_key[24], id_key[16];
+	const char *addr, *id;
+	bool v6;
 
-	snprintf(buf, size, "%s%s%s:%" PRId64, v6 ? "[" : "", addr, v6 ? "]" : "",
-		cw_show_number(ike, port_key));
+	snprintf(addr_key, sizeof(addr_key), "%s", side);
+	snprintf(port_key, sizeof(port_key), "%s-port", side);
+	snprintf(id_key, sizeof(id_key), "%s-id", side);
+	addr = cw_show_text(ike, addr_key);
+	id = cw_show_text(ike, id_key);
+	v6 = strchr(addr, ':') != NULL;
+	row(out, "", "%s %s%s%s:%" PRId64 "%s%s", who, v6 ? "[" : "", addr, v6 ? "]" : "",
+		cw_show_number(ike, port_key), id[0] ? ", identity " : "", id);
 }
 
 static void add_ike(struct cw_text *out, const json_t *tunnel)
 {
 	const json_t *ike = json_object_get(tunnel, "ike");
-	char age[CW_TEXT_SHORT], life[96], local[80], remote[80];
+	char age[CW_TEXT_SHORT], life[96];
 
 	if (!json_is_object(ike)) {
 		row(out, "IKE", "none");
@@ -86,11 +92,10 @@ static void add_ike(struct cw_text *out, const json_t *tunnel)
 		cw_show_number(ike, "version"), cw_show_text(ike, "state"), age,
 		cw_show_bool(ike, "initiator") ? "us" : "the peer",
 		lifetimes(ike, life, sizeof(life)));
-	row(out, "", "%s", cw_show_text(ike, "proposal"));
-	add_end(local, sizeof(local), ike, "local", "local-port");
-	add_end(remote, sizeof(remote), ike, "remote", "remote-port");
-	row(out, "", "us   %s, identity %s", local, cw_show_text(ike, "local-id"));
-	row(out, "", "peer %s, identity %s", remote, cw_show_text(ike, "remote-id"));
+	if (cw_show_text(ike, "proposal")[0])
+		row(out, "", "%s", cw_show_text(ike, "proposal"));
+	add_end(out, "us  ", ike, "local");
+	add_end(out, "peer", ike, "remote");
 	row(out, "", "%sSPIs %s %s", nat_text(ike), cw_show_text(ike, "spi-i"),
 		cw_show_text(ike, "spi-r"));
 }
