@@ -140,6 +140,9 @@ static void sort_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *i
 		child_alert(c, sa, ike_sa, CW_CAUSE_TS_UNACCEPTABLE, text);
 		break;
 	case ALERT_INSTALL_CHILD_SA_FAILED:
+		/* Without an SPI there is no request, and a new IKE_SA ends with it. */
+		if (!sa->up)
+			cw_charon_sa_blame(sa, CW_CAUSE_KERNEL, "the kernel took no SA: see the log");
 		child_alert(c, sa, ike_sa, CW_CAUSE_KERNEL, "the kernel took no SA: see the log");
 		break;
 	case ALERT_INSTALL_CHILD_POLICY_FAILED:

@@ -96,6 +96,8 @@ static status_t get_spi(kernel_ipsec_t *this, host_t *src, host_t *dst, uint8_t 
 	if (rc != CW_OK) {
 		char text[CW_ADDR_TEXT_MAX];
 
+		/* libcharon raises it when an SA is refused, but not here. */
+		charon->bus->alert(charon->bus, ALERT_INSTALL_CHILD_SA_FAILED, NULL);
 		return refused(rc, &err, "no SPI for", cw_addr_print(&to, text, sizeof(text)));
 	}
 	*spi = htonl(got);
