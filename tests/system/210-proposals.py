@@ -267,7 +267,9 @@ def bl_007_rekey_before_the_end(lab):
         child, ike = tunnel["children"][0], tunnel["ike"]
         for what, sa, hard in (("child", child, life), ("IKE", ike, 28800)):
             age = 3
-            expect(hard - age <= sa["expires-in-s"] <= hard,
+            # libcharon moves the end of an IKE_SA forward with its rekey, by the jitter.
+            early = hard * 0.05 if what == "IKE" else 0
+            expect(hard - early - age <= sa["expires-in-s"] <= hard,
                    "%s of %d s expires in %r" % (what, hard, sa["expires-in-s"]))
             # Every profile's margin is at least a tenth, margin and jitter less than half.
             expect(hard * 0.5 <= sa["rekey-in-s"] + age and sa["rekey-in-s"] <= hard * 0.9,
