@@ -84,7 +84,7 @@ enum cw_tunnel_action_kind {
 	CW_TA_TERMINATE_CHILD, /* id */
 	CW_TA_CHECK_ALIVE,     /* id: of the IKE_SA */
 	CW_TA_POLL,	       /* ask the engine for a snapshot soon */
-	CW_TA_CARRYING,	       /* cw_tunnel_carries() changed: set routes right */
+	CW_TA_CARRYING,	       /* cw_tunnel_pair_carries() changed for some pair: set routes right */
 	CW_TA_LOG,	       /* level, log_id, text */
 };
 

@@ -141,6 +141,19 @@ static enum cw_tunnel_state state_of_absent(const struct cw_tunnel *t)
 	return t->want == WANT_UP ? CW_TUNNEL_CONNECTING : CW_TUNNEL_DOWN;
 }
 
+/* A pair that goes while another comes is told too. */
+static void tell_carrying(struct cw_tunnel *t, struct cw_tunnel_actions *out)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < t->pairs; i++)
+		changed |= t->pair[i].carries != t->pair[i].told;
+	if (!changed || !cw_tunnel_add(out, CW_TA_CARRYING))
+		return;
+	for (uint32_t i = 0; i < t->pairs; i++)
+		t->pair[i].told = t->pair[i].carries;
+}
+
 static void derive(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	uint32_t carrying = cw_tunnel_pairs_refresh(t);
@@ -161,8 +174,7 @@ static void derive(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_act
 		enter(t, state_of_absent(t), t->why, now, out);
 	}
 
-	if (carrying != t->carrying_pairs && cw_tunnel_add(out, CW_TA_CARRYING))
-		t->carrying_pairs = carrying;
+	tell_carrying(t, out);
 }
 
 /* ---- comparing ---- */
@@ -344,8 +356,11 @@ static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct c
 	/* Pairs that carry are never given up for one that does not. */
 	if (due && tired) {
 		cw_tunnel_close_ike(ike, false, now, out);
-		for (uint32_t i = 0; i < t->pairs; i++)
-			t->pair[i] = (struct pair_entry){ .due = CW_TIME_NEVER };
+		for (uint32_t i = 0; i < t->pairs; i++) {
+			t->pair[i].due = CW_TIME_NEVER;
+			t->pair[i].tries = 0;
+			t->pair[i].coming = false;
+		}
 		return;
 	}
 	for (uint32_t i = 0; due && i < t->pairs; i++) {

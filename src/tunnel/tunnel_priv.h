@@ -57,6 +57,7 @@ struct child_entry {
 /* One wanted selector pair. */
 struct pair_entry {
 	bool carries;	      /* a live child */
+	bool told;	      /* carries, as of the last CW_TA_CARRYING */
 	bool kept;	      /* a live child on an IKE_SA that we don't close */
 	uint32_t installed;   /* how many on the primary IKE_SA; more than one is one too many */
 	struct cw_time due;   /* missing: ask for it then; NEVER: not missing */
@@ -131,7 +132,6 @@ struct cw_tunnel {
 	char last_rekey_detail[CW_IKE_TEXT_MAX];
 	struct cw_time said_at[CW_CAUSE_COUNT]; /* when a failure was last said aloud; NEVER: not yet */
 	struct cw_time rekey_said_at, peer_said_at;
-	uint32_t carrying_pairs; /* as told by the last CW_TA_CARRYING */
 	uint32_t times_up;
 	uint64_t gone_bytes_in, gone_bytes_out, gone_packets_in, gone_packets_out; /* of children that went */
 };

@@ -774,6 +774,24 @@ static void test_carrying_waits_for_room(void **state)
 	rig_free(r);
 }
 
+/* As many pairs carry as before, but not the same ones. */
+static void test_carrying_of_another_pair(void **state)
+{
+	struct rig *r = rig_new(true, 2);
+
+	(void)state;
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	hear_ike_up(r, 1, true);
+	hear_child_up(r, 101, 1, 0);
+	rig_forget(r);
+	hear_child_rekeyed(r, 101, 102, 1, 1);
+	assert_false(cw_tunnel_pair_carries(r->t, 0));
+	assert_true(cw_tunnel_pair_carries(r->t, 1));
+	assert_int_equal(rig_did(r, CW_TA_CARRYING), 1);
+	rig_free(r);
+}
+
 /* Less than we asked for is said once for each child, and only then. */
 static void test_narrowed(void **state)
 {
@@ -822,6 +840,7 @@ int main(void)
 		cmocka_unit_test(test_orphan_child),
 		cmocka_unit_test(test_nothing_is_forgotten_when_the_list_is_full),
 		cmocka_unit_test(test_carrying_waits_for_room),
+		cmocka_unit_test(test_carrying_of_another_pair),
 		cmocka_unit_test(test_narrowed),
 	};
 
