@@ -21,6 +21,7 @@ EXTRA_DIST += \
 	tests/lint/lint.py \
 	tests/bench \
 	tests/demo \
+	tests/fuzz \
 	tests/lab \
 	tests/system \
 	tests/tools/build \
