@@ -84,7 +84,7 @@ static size_t append(char *buf, size_t size, size_t n, const char *text)
 	return n;
 }
 
-const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, size_t size)
+static const char *issue_text(const struct cw_conf_issue *issue, const char *kind, char *buf, size_t size)
 {
 	char line[16];
 	size_t n = append(buf, size, 0, issue->file);
@@ -93,7 +93,7 @@ const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, si
 		snprintf(line, sizeof(line), ":%u", issue->line);
 		n = append(buf, size, n, line);
 	}
-	n = append(buf, size, n, issue->severity == CW_CONF_ERROR ? ": error: " : ": warning: ");
+	n = append(buf, size, n, kind);
 	if (*issue->setting) {
 		n = append(buf, size, n, issue->setting);
 		n = append(buf, size, n, ": ");
@@ -109,6 +109,16 @@ const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, si
 		append(buf, size, n, issue->remedy);
 	}
 	return buf;
+}
+
+const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, size_t size)
+{
+	return issue_text(issue, issue->severity == CW_CONF_ERROR ? ": error: " : ": warning: ", buf, size);
+}
+
+const char *cw_conf_issue_print_bare(const struct cw_conf_issue *issue, char *buf, size_t size)
+{
+	return issue_text(issue, ": ", buf, size);
 }
 
 int cw_conf_check_main(const char *path, FILE *out, FILE *err)

@@ -185,6 +185,8 @@ void cw_conf_report_free(struct cw_conf_report *report);
  * What is not printable ASCII is written as \xNN. Cut to size like snprintf(). Returns buf.
  */
 const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, size_t size);
+/* The same without "error: ", for where the line begins with that already. */
+const char *cw_conf_issue_print_bare(const struct cw_conf_issue *issue, char *buf, size_t size);
 
 /*
  * What `causewayd -n` does: reads and checks the file at path, prints the findings to err, one a

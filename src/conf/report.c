@@ -104,6 +104,7 @@ static void mark_site(struct cw_reporter *rep, struct cw_conf *conf,
 {
 	const struct cw_conf_issue *i = &e->issue;
 	struct cw_site_conf *site;
+	char text[1024];
 
 	if (!conf || i->severity != CW_CONF_ERROR || e->site < 0 ||
 	    (size_t)e->site >= conf->n_sites)
@@ -112,8 +113,8 @@ static void mark_site(struct cw_reporter *rep, struct cw_conf *conf,
 	if (site->bad)
 		return;
 	site->bad = true;
-	site->bad_reason = cw_pool_printf(conf->pool, "%s:%u: %s%s%s", i->file, i->line, i->setting,
-					  *i->setting ? ": " : "", i->reason);
+	site->bad_reason = cw_pool_printf(conf->pool, "%s",
+					  cw_conf_issue_print_bare(i, text, sizeof(text)));
 	if (!site->bad_reason)
 		rep->n_lost++;
 }

@@ -107,7 +107,7 @@ static void log_report(const struct cw_conf_report *report)
 	for (size_t i = 0; i < report->n; i++) {
 		bool error = report->v[i].severity == CW_CONF_ERROR;
 
-		cw_conf_issue_print(&report->v[i], line, sizeof(line));
+		cw_conf_issue_print_bare(&report->v[i], line, sizeof(line));
 		cw_log(error ? CW_LOG_ERROR : CW_LOG_WARNING, error ? CW_LOG_CONF_ERROR : CW_LOG_CONF_WARNING, NULL,
 		       "%s", line);
 	}

@@ -247,6 +247,7 @@ static void issue_text(void **state)
 	issue = (struct cw_conf_issue){ .severity = CW_CONF_WARNING, .file = "f", .setting = "",
 					.value = "", .reason = "odd", .remedy = "" };
 	assert_string_equal(cw_conf_issue_print(&issue, buf, sizeof(buf)), "f: warning: odd");
+	assert_string_equal(cw_conf_issue_print_bare(&issue, buf, sizeof(buf)), "f: odd");
 	assert_string_equal(cw_conf_issue_print(&issue, tiny, sizeof(tiny)), "f: warning:");
 }
 
