@@ -81,6 +81,7 @@ static void add_end(struct cw_text *out, const char *who, const json_t *ike, con
 static void add_ike(struct cw_text *out, const json_t *tunnel)
 {
 	const json_t *ike = json_object_get(tunnel, "ike");
+	bool there = strcmp(cw_show_text(ike, "state"), "connecting") != 0;
 	char age[CW_TEXT_SHORT], life[96];
 
 	if (!json_is_object(ike)) {
@@ -88,10 +89,10 @@ static void add_ike(struct cw_text *out, const json_t *tunnel)
 		return;
 	}
 	cw_text_duration(cw_show_number(ike, "established-s-ago"), age, sizeof(age));
-	row(out, "IKE", "IKEv%" PRId64 " %s for %s, started by %s%s",
-		cw_show_number(ike, "version"), cw_show_text(ike, "state"), age,
+	row(out, "IKE", "IKEv%" PRId64 " %s%s%s, started by %s%s", cw_show_number(ike, "version"),
+		cw_show_text(ike, "state"), there ? " for " : "", there ? age : "",
 		cw_show_bool(ike, "initiator") ? "us" : "the peer",
-		lifetimes(ike, life, sizeof(life)));
+		there ? lifetimes(ike, life, sizeof(life)) : "");
 	if (cw_show_text(ike, "proposal")[0])
 		row(out, "", "%s", cw_show_text(ike, "proposal"));
 	add_end(out, "us  ", ike, "local");
@@ -187,7 +188,7 @@ static void add_interface(struct cw_text *out, const json_t *tunnel)
 			cw_show_count(route, "metric"),
 			cw_show_bool(route, "installed")
 				? ""
-				: ", unreachable while the tunnel is not up");
+				: ", unreachable until the tunnel carries");
 }
 
 static void add_history(struct cw_text *out, const json_t *tunnel)

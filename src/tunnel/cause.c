@@ -38,7 +38,7 @@ static const struct {
 				    "it is tried again by itself; the peer's log says why it closed" },
 	[CW_CAUSE_EXPIRED] = { "expired", "the SA reached its hard lifetime before a rekey worked",
 			       "see the last rekey error" },
-	[CW_CAUSE_KERNEL] = { "kernel", "the kernel refused an SA, a policy or an interface",
+	[CW_CAUSE_KERNEL] = { "kernel", "the kernel lacks or refuses what the tunnel needs",
 			      "set right what the kernel names; it is tried again by itself" },
 	[CW_CAUSE_DUPLICATE] = { "duplicate", "closed in favour of another IKE_SA of the same tunnel", "" },
 	[CW_CAUSE_NAT_FORBIDDEN] = { "nat-forbidden", "there is a NAT on the path and nat-traversal is \"never\"",

@@ -26,7 +26,7 @@ enum cw_cause {
 	CW_CAUSE_PEER_DELETE,	    /* the peer sent DELETE */
 	CW_CAUSE_CHILD_DELETE,	    /* the peer deleted the CHILD_SA only */
 	CW_CAUSE_EXPIRED,	    /* hard lifetime reached without a rekey */
-	CW_CAUSE_KERNEL,	    /* the kernel refused an SA, a policy or an interface */
+	CW_CAUSE_KERNEL,	    /* the kernel lacks or refuses what the tunnel needs */
 	CW_CAUSE_DUPLICATE,	    /* closed in favour of another IKE_SA of the same tunnel */
 	CW_CAUSE_NAT_FORBIDDEN,	    /* NAT found and nat-traversal is "never" */
 	CW_CAUSE_PROTOCOL,	    /* another error notify; the detail has its name */
