@@ -78,8 +78,13 @@ const char *cw_show_next_try(const json_t *tunnel, char *buf, size_t size)
 	buf[0] = '\0';
 	if (in_s < 0)
 		return buf;
-	snprintf(buf, size, "try %" PRIu64 " %s%s", cw_show_count(tunnel, "attempt"),
-		in_s ? "in " : "now", in_s ? cw_text_duration(in_s, when, sizeof(when)) : "");
+	cw_text_duration(in_s, when, sizeof(when));
+	/* There the IKE_SA stands, and no new try is meant. */
+	if (strcmp(cw_show_text(tunnel, "state"), "ike-only") == 0)
+		snprintf(buf, size, "asked for again %s%s", in_s ? "in " : "now", in_s ? when : "");
+	else
+		snprintf(buf, size, "try %" PRIu64 " %s%s", cw_show_count(tunnel, "attempt"),
+			in_s ? "in " : "now", in_s ? when : "");
 	return buf;
 }
 
