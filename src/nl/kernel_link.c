@@ -95,12 +95,17 @@ enum cw_rc cw_kernel_nl_links_locked(struct kernel_nl *k, struct cw_kernel_links
 
 /* ---- ensure ---- */
 
-/* The kernel says no more than EEXIST when another interface has the if_id or the VTI's key. */
+/* The kernel says no more than EEXIST when another interface has the if_id, or, with VTI, whose
+ * keys it does not compare, the same outer ends. */
 static enum cw_rc say_holder(struct kernel_nl *k, const struct cw_link *want,
 			     struct cw_kernel_err *reterr)
 {
 	struct cw_kernel_links list;
 
+	if (want->kind == CW_LINK_VTI)
+		cw_kernel_nl_fail(reterr, CW_E_EXISTS, EEXIST,
+				  "another VTI has the same outer addresses; give the tunnel a remote "
+				  "or local address of its own");
 	if (cw_kernel_nl_links_locked(k, &list, NULL) != CW_OK)
 		return CW_E_EXISTS;
 	for (size_t i = 0; i < list.n; i++)

@@ -57,6 +57,16 @@ tests_unit_test_xfrm_msg_SOURCES = tests/unit/test_xfrm_msg.c tests/unit/vector.
 tests_unit_test_xfrm_msg_CPPFLAGS = $(cw_nl_test_cppflags)
 tests_unit_test_xfrm_msg_LDADD = $(cw_nl_test_libs)
 
+# Exercises the whole port on a real kernel; tests/system/110-kernel-nl.py runs it in guests.
+check_PROGRAMS += tests/nl/test_kernel
+tests_nl_test_kernel_SOURCES = \
+	tests/nl/check.h \
+	tests/nl/test_kernel.c \
+	tests/nl/test_kernel_links.c \
+	tests/nl/test_kernel_sas.c
+tests_nl_test_kernel_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
+tests_nl_test_kernel_LDADD = libcw_nl.a libcw_base.a $(MNL_LIBS)
+
 EXTRA_DIST += \
 	tests/vectors/route \
 	tests/vectors/xfrm

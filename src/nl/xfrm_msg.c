@@ -351,7 +351,7 @@ bool cw_xfrm_parse_sa(const void *msg, size_t len, struct cw_xfrm_state *ret_sta
 		.bytes = info.curlft.bytes,
 		.packets = info.curlft.packets,
 		.added_s = info.curlft.add_time,
-		.last_use_s = cw_nl_attr_u64(attrs[XFRMA_LASTUSED], 0),
+		.last_use_s = cw_nl_attr_u64(attrs[XFRMA_LASTUSED], info.curlft.use_time),
 	};
 	if (!get_algos(attrs, &state))
 		return false;

@@ -26,7 +26,8 @@
 /* The kernel's longest replay window, in packets (XFRMA_REPLAY_ESN_MAX). */
 #define CW_XFRM_WINDOW_MAX 4096u
 
-/* An SA as the kernel tells it. sa.inbound is unknown to it and false; the key pointers point into
+/* An SA as the kernel tells it. Kernels that don't keep the time of the last use (6.1 does not) tell
+ * that of the first in stats.last_use_s; the counters show whether it was used since. sa.inbound is unknown to it and false; the key pointers point into
  * the message. An algorithm that we have no row for is CW_ENC_NONE or CW_INTEG_NONE. */
 struct cw_xfrm_state {
 	struct cw_sa sa;
