@@ -10,7 +10,15 @@ conf/causeway.service: $(top_srcdir)/conf/causeway.service.in Makefile
 	sed -e 's|@sbindir[@]|$(sbindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g' \
 		$(top_srcdir)/conf/causeway.service.in >$@.tmp && mv $@.tmp $@
 
-# The sample does not go to sysconfdir: an update must not touch the real one.
+# The sample has a name of its own in sysconfdir: an update, or its removal, must
+# not touch the real one.
+causewayconfdir = $(sysconfdir)/causeway
+causewayconf_DATA = conf/causeway.conf.sample
+CLEANFILES += conf/causeway.conf.sample
+
+conf/causeway.conf.sample: $(top_srcdir)/conf/causeway.conf
+	$(AM_V_GEN)$(MKDIR_P) conf && cp $(top_srcdir)/conf/causeway.conf $@.tmp && mv $@.tmp $@
+
 dist_doc_DATA = conf/causeway.conf
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \

@@ -13,7 +13,7 @@ cw_lints = \
 	tests/lint/words
 
 if !SANITIZE
-TESTS += $(cw_lints) tests/tools/test-tally
+TESTS += $(cw_lints) tests/tools/test-hardening tests/tools/test-tally tests/tools/test-unit
 endif
 
 EXTRA_DIST += \
@@ -29,7 +29,9 @@ EXTRA_DIST += \
 	tests/tools/common.sh \
 	tests/tools/deps \
 	tests/tools/tally \
-	tests/tools/test-tally
+	tests/tools/test-hardening \
+	tests/tools/test-tally \
+	tests/tools/test-unit
 
 # Folders are distributed whole; what an interpreter left in them is not.
 dist-hook:
