@@ -54,4 +54,4 @@ tests_unit_test_conf_LDADD = libcw_conf.a libcw_base.a $(CONFIG_LIBS) $(CMOCKA_L
 
 tests_unit_test_proposal_SOURCES = tests/unit/test_proposal.c
 tests_unit_test_proposal_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_proposal_LDADD = libcw_conf.a libcw_base.a $(CMOCKA_LIBS)
+tests_unit_test_proposal_LDADD = libcw_conf.a libcw_base.a $(CONFIG_LIBS) $(CMOCKA_LIBS)

@@ -154,6 +154,19 @@ static void tell_carrying(struct cw_tunnel *t, struct cw_tunnel_actions *out)
 		t->pair[i].told = t->pair[i].carries;
 }
 
+/* The first children come right behind their IKE_SA, in the same exchange: until one is late or refused
+ * that is still the attempt, and no state of its own to tell people of. */
+static bool children_on_their_way(const struct cw_tunnel *t)
+{
+	if (t->state == CW_TUNNEL_UP || t->state == CW_TUNNEL_IKE_ONLY || t->why_is_child)
+		return false;
+	for (uint32_t i = 0; i < t->pairs; i++) {
+		if (!t->pair[i].kept && (!t->pair[i].coming || t->pair[i].tries))
+			return false;
+	}
+	return true;
+}
+
 static void derive(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	uint32_t carrying = cw_tunnel_pairs_refresh(t);
@@ -169,7 +182,8 @@ static void derive(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_act
 		cw_tunnel_set_why(t, CW_CAUSE_NONE, NULL, now);
 		enter(t, CW_TUNNEL_UP, CW_CAUSE_NONE, now, out);
 	} else if (cw_tunnel_ike_live(t)) {
-		enter(t, CW_TUNNEL_IKE_ONLY, t->why, now, out);
+		enter(t, children_on_their_way(t) ? CW_TUNNEL_CONNECTING : CW_TUNNEL_IKE_ONLY,
+			t->why, now, out);
 	} else {
 		enter(t, state_of_absent(t), t->why, now, out);
 	}

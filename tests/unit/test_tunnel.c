@@ -34,7 +34,8 @@ static void test_start(void **state)
 	assert_int_equal(cw_tunnel_local(r->t).bytes[3], 2);
 	rig_forget(r);
 	hear_ike_up(r, 1, true);
-	assert_state(r, CW_TUNNEL_IKE_ONLY);
+	/* Its child is right behind. */
+	assert_state(r, CW_TUNNEL_CONNECTING);
 	assert_false(cw_tunnel_carries(r->t));
 	assert_int_equal(rig_did(r, CW_TA_CARRYING), 0);
 	hear_child_up(r, 101, 1, 0);
@@ -740,11 +741,11 @@ static void test_history(void **state)
 	hear_child_up(r, 101, 1, 0);
 	rig_pass_ms(r, 30000);
 	v = rig_view(r);
-	assert_int_equal(v.n_history, 3);
-	assert_int_equal(v.history[0].from, CW_TUNNEL_IKE_ONLY);
+	assert_int_equal(v.n_history, 2);
+	assert_int_equal(v.history[0].from, CW_TUNNEL_CONNECTING);
 	assert_int_equal(v.history[0].to, CW_TUNNEL_UP);
-	assert_int_equal(v.history[1].to, CW_TUNNEL_IKE_ONLY);
-	assert_int_equal(v.history[2].from, CW_TUNNEL_DOWN);
+	assert_int_equal(v.history[1].from, CW_TUNNEL_DOWN);
+	assert_int_equal(v.history[1].to, CW_TUNNEL_RESOLVING);
 	assert_int_equal(v.since_wall_s, v.history[0].at_wall_s);
 	assert_int_equal(v.for_s, 30);
 	/* The error is remembered after it was mended, and why is not. */
