@@ -46,9 +46,17 @@ libcw_charon_a_CFLAGS = $(AM_CFLAGS) -Wno-write-strings
 # Two engines against each other in network namespaces.
 check_PROGRAMS += tests/charon/ike_pair
 tests_charon_ike_pair_SOURCES = \
+	tests/charon/case_alive.c \
+	tests/charon/case_end.c \
+	tests/charon/case_pairs.c \
+	tests/charon/case_refused.c \
+	tests/charon/case_rekey.c \
+	tests/charon/case_up.c \
 	tests/charon/fake_kernel.c \
 	tests/charon/fake_kernel.h \
 	tests/charon/ike_pair.c \
+	tests/charon/pair.c \
+	tests/charon/pair.h \
 	tests/charon/side.c \
 	tests/charon/side.h
 tests_charon_ike_pair_LDFLAGS = $(CW_CHARON_LINK)

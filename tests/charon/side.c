@@ -37,7 +37,7 @@ struct side {
 	struct cw_ike *ike;
 };
 
-static int run_ip(const char *const *argv)
+int side_ip(const char *const *argv)
 {
 	pid_t pid;
 	int status;
@@ -54,9 +54,9 @@ static int net(const char *addr)
 	const char *add[] = { "ip", "addr", "add", addr, "dev", "cw0", "nodad", NULL };
 	const char *add4[] = { "ip", "addr", "add", addr, "dev", "cw0", NULL };
 
-	if (run_ip(lo) || run_ip(up))
+	if (side_ip(lo) || side_ip(up))
 		return -1;
-	return strchr(addr, ':') ? run_ip(add) : run_ip(add4);
+	return strchr(addr, ':') ? side_ip(add) : side_ip(add4);
 }
 
 static enum cw_rc start(struct side *s, const struct side_request *q, char *err, size_t size)

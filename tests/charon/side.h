@@ -2,8 +2,8 @@
 /*
  * side: one engine in a process and a network namespace of its own, driven over a socket.
  *
- * The test (ike_pair.c) makes two, joins them by a veth pair, gives orders and waits for events. Loss
- * of the peer is a SIGSTOP: its sockets stay, nothing answers.
+ * The test (pair.h) makes two, joins them by a veth pair, gives orders and waits for events. Loss of the
+ * peer is a SIGSTOP: its sockets stay, nothing answers.
  */
 #ifndef CW_TESTS_CHARON_SIDE_H
 #define CW_TESTS_CHARON_SIDE_H
@@ -69,6 +69,9 @@ struct side_report {
 	struct fake_kernel_counts counts;
 	struct cw_ike_event ev;
 };
+
+/* Runs ip(8), argv[0] included; its exit code, or -1. */
+int side_ip(const char *const *argv);
 
 /* The process: serves fd until it is closed or STOP. Never returns. */
 void side_run(int fd, char which) __attribute__((noreturn));
