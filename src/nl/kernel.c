@@ -9,8 +9,8 @@
 
 #include "nl/kernel_priv.h"
 
-enum cw_rc cw_kernel_nl_fail(struct cw_kernel_err *reterr, enum cw_rc rc, int err, const char *fmt,
-			     ...)
+enum cw_rc cw_kernel_nl_fail(
+	struct cw_kernel_err *reterr, enum cw_rc rc, int err, const char *fmt, ...)
 {
 	va_list args;
 
@@ -28,7 +28,7 @@ enum cw_rc cw_kernel_nl_has_xfrm(const struct kernel_nl *k, struct cw_kernel_err
 	if (k->xfrm)
 		return CW_OK;
 	return cw_kernel_nl_fail(reterr, CW_E_UNSUPPORTED, k->xfrm_err.err,
-				 "there is no XFRM in this kernel or container");
+		"there is no XFRM in this kernel or container");
 }
 
 static void kernel_nl_free(struct cw_kernel *base)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define HAVE_MAX 64   /* addresses of one interface that are looked at */
+#define HAVE_MAX 64 /* addresses of one interface that are looked at */
 #define PASSES_MAX 3
 
 struct have {
@@ -27,7 +27,7 @@ static void on_addr(const struct nlmsghdr *nlh, void *arg)
 
 	/* The kernel filters only where it knows strict checking. */
 	if (cw_nl_parse_addr(nlh, nlh->nlmsg_len, &addr) && addr.ifindex == have->ifindex &&
-	    have->n < HAVE_MAX)
+		have->n < HAVE_MAX)
 		have->addrs[have->n++] = addr;
 }
 
@@ -48,26 +48,25 @@ static bool in_want(const struct cw_prefix *addrs, size_t n, const struct cw_pre
 }
 
 static enum cw_rc change(struct kernel_nl *k, int ifindex, const struct cw_prefix *addr, bool add,
-			 struct cw_kernel_err *reterr)
+	struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	struct cw_kernel_err err = { 0 };
 	char text[CW_PREFIX_TEXT_MAX];
-	size_t len = add ? cw_nl_build_newaddr(ifindex, addr, buf, sizeof(buf)) :
-			   cw_nl_build_deladdr(ifindex, addr, buf, sizeof(buf));
+	size_t len = add ? cw_nl_build_newaddr(ifindex, addr, buf, sizeof(buf))
+			 : cw_nl_build_deladdr(ifindex, addr, buf, sizeof(buf));
 	enum cw_rc rc = cw_nl_request(k->route, buf, len, NULL, NULL, &err);
 
 	/* There or gone already: another change of the same pass did it. */
 	if (rc == CW_OK || (add && err.err == EEXIST) || (!add && err.err == EADDRNOTAVAIL))
 		return CW_OK;
 	return cw_kernel_nl_fail(reterr, rc, err.err, "address %s%s%s",
-				 cw_prefix_print(addr, text, sizeof(text)), err.text[0] ? ": " : "",
-				 err.text);
+		cw_prefix_print(addr, text, sizeof(text)), err.text[0] ? ": " : "", err.text);
 }
 
 /* One pass. *ret_deleted: something was deleted, which may have taken others with it. */
 static enum cw_rc pass(struct kernel_nl *k, struct have *have, const struct cw_prefix *addrs,
-		       size_t n, bool *ret_changed, bool *ret_deleted, struct cw_kernel_err *reterr)
+	size_t n, bool *ret_changed, bool *ret_deleted, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	size_t len = cw_nl_build_addr_dump(have->ifindex, buf, sizeof(buf));
@@ -77,8 +76,8 @@ static enum cw_rc pass(struct kernel_nl *k, struct have *have, const struct cw_p
 	if (rc != CW_OK)
 		return rc;
 	*ret_deleted = false;
-	/* Adding comes first: when an interface loses its last IPv4 address the kernel takes all routes
-	 * over it away, those of others too (BL-058). */
+	/* Adding comes first: when an interface loses its last IPv4 address the kernel takes all
+	 * routes over it away, those of others too (BL-058). */
 	for (size_t i = 0; i < n; i++) {
 		if (in_have(have, &addrs[i]))
 			continue;
@@ -100,8 +99,7 @@ static enum cw_rc pass(struct kernel_nl *k, struct have *have, const struct cw_p
 }
 
 enum cw_rc cw_kernel_nl_addrs_sync_locked(struct kernel_nl *k, int ifindex,
-					  const struct cw_prefix *addrs, size_t n,
-					  bool *ret_changed, struct cw_kernel_err *reterr)
+	const struct cw_prefix *addrs, size_t n, bool *ret_changed, struct cw_kernel_err *reterr)
 {
 	struct have *have = malloc(sizeof(*have));
 	bool deleted = true;

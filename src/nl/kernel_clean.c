@@ -56,7 +56,7 @@ static void on_state(const struct nlmsghdr *nlh, void *arg)
 	void *array = s->states;
 
 	if (!cw_xfrm_parse_sa(nlh, nlh->nlmsg_len, &state) || !cw_xfrm_state_ours(&state) ||
-	    !grow(s, &array, s->n_states, &s->room_states, sizeof(state)))
+		!grow(s, &array, s->n_states, &s->room_states, sizeof(state)))
 		return;
 	s->states = array;
 	state.sa.enc_key = state.sa.integ_key = NULL; /* in a buffer that will be wiped */
@@ -76,8 +76,8 @@ static void on_policy(const struct nlmsghdr *nlh, void *arg)
 	void *array = s->policies;
 
 	if (!cw_xfrm_parse_policy(nlh, nlh->nlmsg_len, &pol) || !cw_xfrm_policy_ours(&pol) ||
-	    (s->drops_only && !is_drop(&pol.policy)) || (s->no_drops && is_drop(&pol.policy)) ||
-	    !grow(s, &array, s->n_policies, &s->room_policies, sizeof(pol.policy)))
+		(s->drops_only && !is_drop(&pol.policy)) || (s->no_drops && is_drop(&pol.policy)) ||
+		!grow(s, &array, s->n_policies, &s->room_policies, sizeof(pol.policy)))
 		return;
 	s->policies = array;
 	s->policies[s->n_policies++] = pol.policy;
@@ -91,8 +91,8 @@ static void on_claimed(const struct nlmsghdr *nlh, void *arg)
 		ret->sa.key.spi = state.sa.key.spi;
 }
 
-static enum cw_rc remove_state(struct kernel_nl *k, struct cw_xfrm_state *state,
-			       struct cw_kernel_err *reterr)
+static enum cw_rc remove_state(
+	struct kernel_nl *k, struct cw_xfrm_state *state, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	size_t len;
@@ -114,24 +114,24 @@ static void keep_first(enum cw_rc *first, enum cw_rc rc)
 }
 
 /* Policies go first: without its SA a policy would ask for one. */
-static enum cw_rc clean_xfrm(struct kernel_nl *k, bool keep_drops, size_t *removed,
-			     struct cw_kernel_err *reterr)
+static enum cw_rc clean_xfrm(
+	struct kernel_nl *k, bool keep_drops, size_t *removed, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	struct sweep s = { .no_drops = keep_drops };
 	enum cw_rc first = CW_OK, rc;
 
 	rc = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_policy_dump(buf, sizeof(buf)), on_policy,
-			sweep_restart, &s, reterr);
+		sweep_restart, &s, reterr);
 	keep_first(&first, rc);
 	for (size_t i = 0; i < s.n_policies; i++) {
-		rc = cw_kernel_nl_policy_del_locked(k, &s.policies[i],
-						    first == CW_OK ? reterr : NULL);
+		rc = cw_kernel_nl_policy_del_locked(
+			k, &s.policies[i], first == CW_OK ? reterr : NULL);
 		keep_first(&first, rc);
 		*removed += rc == CW_OK;
 	}
 	rc = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_sa_dump(buf, sizeof(buf)), on_state,
-			sweep_restart, &s, first == CW_OK ? reterr : NULL);
+		sweep_restart, &s, first == CW_OK ? reterr : NULL);
 	keep_first(&first, rc);
 	for (size_t i = 0; i < s.n_states; i++) {
 		rc = remove_state(k, &s.states[i], first == CW_OK ? reterr : NULL);
@@ -152,8 +152,8 @@ static bool same_key(const struct cw_policy *a, const struct cw_policy *b)
 	       !cw_prefix_compare(&a->sel.dst, &b->sel.dst);
 }
 
-static enum cw_rc drops_sync_locked(struct kernel_nl *k, const struct cw_policy *want, size_t n,
-				    struct cw_kernel_err *reterr)
+static enum cw_rc drops_sync_locked(
+	struct kernel_nl *k, const struct cw_policy *want, size_t n, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	struct sweep s = { .drops_only = true };
@@ -161,7 +161,7 @@ static enum cw_rc drops_sync_locked(struct kernel_nl *k, const struct cw_policy 
 	size_t w;
 
 	first = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_policy_dump(buf, sizeof(buf)), on_policy,
-			   sweep_restart, &s, reterr);
+		sweep_restart, &s, reterr);
 	for (size_t i = 0; i < n; i++) {
 		for (w = 0; w < s.n_policies && !same_key(&s.policies[w], &want[i]); w++)
 			;
@@ -175,8 +175,8 @@ static enum cw_rc drops_sync_locked(struct kernel_nl *k, const struct cw_policy 
 			;
 		if (w < n)
 			continue;
-		rc = cw_kernel_nl_policy_del_locked(k, &s.policies[i],
-						    first == CW_OK ? reterr : NULL);
+		rc = cw_kernel_nl_policy_del_locked(
+			k, &s.policies[i], first == CW_OK ? reterr : NULL);
 		keep_first(&first, rc);
 	}
 	free(s.policies);
@@ -186,15 +186,15 @@ static enum cw_rc drops_sync_locked(struct kernel_nl *k, const struct cw_policy 
 }
 
 enum cw_rc cw_kernel_nl_drops_sync(struct cw_kernel *base, const struct cw_policy *want, size_t n,
-				   struct cw_kernel_err *reterr)
+	struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	enum cw_rc rc = cw_kernel_nl_has_xfrm(k, reterr);
 
 	for (size_t i = 0; rc == CW_OK && i < n; i++)
 		if (!is_drop(&want[i]) || !cw_xfrm_reqid_ours(want[i].reqid))
-			rc = cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
-					       "not a drop policy of ours");
+			rc = cw_kernel_nl_fail(
+				reterr, CW_E_INVALID, EINVAL, "not a drop policy of ours");
 	if (rc != CW_OK)
 		return rc;
 	pthread_mutex_lock(&k->xfrm_lock);
@@ -212,7 +212,7 @@ static bool kept(const char *ifname, const char *const *keep, size_t n)
 }
 
 static enum cw_rc clean_links(struct kernel_nl *k, const char *const *keep, size_t n_keep,
-			      size_t *removed, struct cw_kernel_err *reterr)
+	size_t *removed, struct cw_kernel_err *reterr)
 {
 	struct cw_kernel_links list;
 	enum cw_rc first = cw_kernel_nl_links_locked(k, &list, reterr), rc;
@@ -222,8 +222,8 @@ static enum cw_rc clean_links(struct kernel_nl *k, const char *const *keep, size
 	for (size_t i = 0; i < list.n; i++) {
 		if (kept(list.links[i].ifname, keep, n_keep))
 			continue;
-		rc = cw_kernel_nl_link_del_locked(k, list.links[i].ifindex,
-						  first == CW_OK ? reterr : NULL);
+		rc = cw_kernel_nl_link_del_locked(
+			k, list.links[i].ifindex, first == CW_OK ? reterr : NULL);
 		keep_first(&first, rc);
 		*removed += rc == CW_OK;
 	}
@@ -232,7 +232,7 @@ static enum cw_rc clean_links(struct kernel_nl *k, const char *const *keep, size
 }
 
 enum cw_rc cw_kernel_nl_clean(struct cw_kernel *base, const char *const *keep, size_t n_keep,
-			      size_t *ret_removed, struct cw_kernel_err *reterr)
+	size_t *ret_removed, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	enum cw_rc first = CW_OK;

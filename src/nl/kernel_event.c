@@ -14,8 +14,8 @@
 
 #define EVENTS_A_CALL 256 /* datagrams of each socket before the loop gets its turn again */
 
-static enum cw_rc watch(struct kernel_nl *k, const struct cw_nl_sock *sock,
-			struct cw_kernel_err *reterr)
+static enum cw_rc watch(
+	struct kernel_nl *k, const struct cw_nl_sock *sock, struct cw_kernel_err *reterr)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -28,7 +28,9 @@ enum cw_rc cw_kernel_nl_events_open(struct kernel_nl *k, struct cw_kernel_err *r
 {
 	static const unsigned groups[] = { XFRMNLGRP_ACQUIRE, XFRMNLGRP_EXPIRE, XFRMNLGRP_MAPPING };
 	static const unsigned route_groups[] = {
-		RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+		RTNLGRP_LINK,
+		RTNLGRP_IPV4_IFADDR,
+		RTNLGRP_IPV6_IFADDR,
 	};
 	enum cw_rc rc;
 
@@ -70,7 +72,7 @@ static void on_xfrm(const struct nlmsghdr *nlh, void *arg)
 	uint32_t if_id;
 
 	if (cw_xfrm_parse_event(nlh, nlh->nlmsg_len, &ev, &if_id) &&
-	    (cw_xfrm_reqid_ours(ev.reqid) || cw_xfrm_id_ours(if_id)))
+		(cw_xfrm_reqid_ours(ev.reqid) || cw_xfrm_id_ours(if_id)))
 		r->fn(&ev, r->arg);
 }
 
@@ -100,7 +102,7 @@ static void on_route(const struct nlmsghdr *nlh, void *arg)
 
 	/* A foreign one with a name of ours counts: once it has gone, ours can be made. */
 	if (cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) &&
-	    (cw_nl_link_ours(&link) || name_like_ours(link.ifname)))
+		(cw_nl_link_ours(&link) || name_like_ours(link.ifname)))
 		snprintf(ev.ifname, sizeof(ev.ifname), "%s", link.ifname);
 	else if (lost_address(nlh, address_of))
 		snprintf(ev.ifname, sizeof(ev.ifname), "%s", address_of);
@@ -109,8 +111,8 @@ static void on_route(const struct nlmsghdr *nlh, void *arg)
 	r->fn(&ev, r->arg);
 }
 
-void cw_kernel_nl_events_read(struct cw_kernel *base,
-			      void (*fn)(const struct cw_kernel_event *ev, void *arg), void *arg)
+void cw_kernel_nl_events_read(
+	struct cw_kernel *base, void (*fn)(const struct cw_kernel_event *ev, void *arg), void *arg)
 {
 	struct reader r = { .fn = fn, .arg = arg };
 	struct kernel_nl *k = kernel_nl(base);

@@ -21,7 +21,7 @@ static void on_link(const struct nlmsghdr *nlh, void *arg)
 }
 
 enum cw_rc cw_kernel_nl_link_get_locked(struct kernel_nl *k, const char *ifname,
-					struct cw_nl_link *ret_link, struct cw_kernel_err *reterr)
+	struct cw_nl_link *ret_link, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	struct found found = { 0 };
@@ -35,8 +35,8 @@ enum cw_rc cw_kernel_nl_link_get_locked(struct kernel_nl *k, const char *ifname,
 	return rc;
 }
 
-enum cw_rc cw_kernel_nl_link_del_locked(struct kernel_nl *k, int ifindex,
-					struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_link_del_locked(
+	struct kernel_nl *k, int ifindex, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	size_t len = cw_nl_build_dellink(ifindex, buf, sizeof(buf));
@@ -75,15 +75,15 @@ static void links_add(const struct nlmsghdr *nlh, void *arg)
 	list->links[list->n++] = link;
 }
 
-enum cw_rc cw_kernel_nl_links_locked(struct kernel_nl *k, struct cw_kernel_links *ret_links,
-				     struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_links_locked(
+	struct kernel_nl *k, struct cw_kernel_links *ret_links, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	enum cw_rc rc;
 
 	*ret_links = (struct cw_kernel_links){ 0 };
 	rc = cw_nl_dump(k->route, buf, cw_nl_build_link_dump(buf, sizeof(buf)), links_add,
-			links_restart, ret_links, reterr);
+		links_restart, ret_links, reterr);
 	if (rc == CW_OK && ret_links->no_memory)
 		rc = cw_kernel_nl_fail(reterr, CW_E_NO_MEMORY, ENOMEM, "%s", "");
 	if (rc != CW_OK) {
@@ -97,28 +97,28 @@ enum cw_rc cw_kernel_nl_links_locked(struct kernel_nl *k, struct cw_kernel_links
 
 /* The kernel says no more than EEXIST when another interface has the if_id, or, with VTI, whose
  * keys it does not compare, the same outer ends. */
-static enum cw_rc say_holder(struct kernel_nl *k, const struct cw_link *want,
-			     struct cw_kernel_err *reterr)
+static enum cw_rc say_holder(
+	struct kernel_nl *k, const struct cw_link *want, struct cw_kernel_err *reterr)
 {
 	struct cw_kernel_links list;
 
 	if (want->kind == CW_LINK_VTI)
 		cw_kernel_nl_fail(reterr, CW_E_EXISTS, EEXIST,
-				  "another VTI has the same outer addresses; give the tunnel a remote "
-				  "or local address of its own");
+			"another VTI has the same outer addresses; give the tunnel a remote "
+			"or local address of its own");
 	if (cw_kernel_nl_links_locked(k, &list, NULL) != CW_OK)
 		return CW_E_EXISTS;
 	for (size_t i = 0; i < list.n; i++)
 		if (list.links[i].id == want->id)
 			cw_kernel_nl_fail(reterr, CW_E_EXISTS, EEXIST,
-					  "interface %s holds id %#" PRIx32 " already; remove it",
-					  list.links[i].ifname, want->id);
+				"interface %s holds id %#" PRIx32 " already; remove it",
+				list.links[i].ifname, want->id);
 	free(list.links);
 	return CW_E_EXISTS;
 }
 
-static enum cw_rc create(struct kernel_nl *k, const struct cw_link *want, struct cw_nl_link *ret_link,
-			 struct cw_kernel_err *reterr)
+static enum cw_rc create(struct kernel_nl *k, const struct cw_link *want,
+	struct cw_nl_link *ret_link, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	struct cw_kernel_err err = { 0 };
@@ -133,11 +133,10 @@ static enum cw_rc create(struct kernel_nl *k, const struct cw_link *want, struct
 		return say_holder(k, want, reterr);
 	if (rc == CW_E_UNSUPPORTED)
 		return cw_kernel_nl_fail(reterr, rc, err.err,
-					 "the kernel has no %s interfaces (modprobe %s)",
-					 cw_nl_link_kind(want),
-					 want->kind == CW_LINK_XFRM		   ? "xfrm_interface" :
-					 strcmp(cw_nl_link_kind(want), "vti6") == 0 ? "ip6_vti" :
-										     "ip_vti");
+			"the kernel has no %s interfaces (modprobe %s)", cw_nl_link_kind(want),
+			want->kind == CW_LINK_XFRM                   ? "xfrm_interface"
+			: strcmp(cw_nl_link_kind(want), "vti6") == 0 ? "ip6_vti"
+								     : "ip_vti");
 	return rc;
 }
 
@@ -148,9 +147,9 @@ static enum cw_rc refuse(const struct cw_nl_link *link, struct cw_kernel_err *re
 	if (link->id)
 		snprintf(id, sizeof(id), " with id %#" PRIx32, link->id);
 	return cw_kernel_nl_fail(reterr, CW_E_EXISTS, EEXIST,
-				 "interface %s exists and is not ours (%s%s); remove it, or choose "
-				 "another name",
-				 link->ifname, link->kind[0] ? link->kind : "hardware", id);
+		"interface %s exists and is not ours (%s%s); remove it, or choose "
+		"another name",
+		link->ifname, link->kind[0] ? link->kind : "hardware", id);
 }
 
 static bool same_end(const struct cw_addr *have, const struct cw_addr *want)
@@ -162,13 +161,14 @@ static bool same_end(const struct cw_addr *have, const struct cw_addr *want)
 
 static bool vti_differs(const struct cw_nl_link *link, const struct cw_link *want)
 {
-	return want->kind == CW_LINK_VTI && (!same_end(&link->vti_local, &want->vti_local) ||
-					     !same_end(&link->vti_remote, &want->vti_remote));
+	return want->kind == CW_LINK_VTI &&
+	       (!same_end(&link->vti_local, &want->vti_local) ||
+		       !same_end(&link->vti_remote, &want->vti_remote));
 }
 
 /* An existing link of ours made to fit: changed in place or made anew. */
 static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct cw_nl_link *link,
-			struct cw_link_info *info, struct cw_kernel_err *reterr)
+	struct cw_link_info *info, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	enum cw_rc rc;
@@ -180,8 +180,8 @@ static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct 
 		info->changed = true;
 		/* The kernel refuses some: from "any" to one remote address and back. */
 		if (cw_nl_request(k->route, buf,
-				  cw_nl_build_setvti(link->ifindex, want, buf, sizeof(buf)), NULL,
-				  NULL, NULL) == CW_OK)
+			    cw_nl_build_setvti(link->ifindex, want, buf, sizeof(buf)), NULL, NULL,
+			    NULL) == CW_OK)
 			return cw_kernel_nl_link_get_locked(k, want->ifname, link, reterr);
 	}
 	info->adopted = false;
@@ -190,8 +190,8 @@ static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct 
 	return rc == CW_OK ? create(k, want, link, reterr) : rc;
 }
 
-static enum cw_rc set(struct kernel_nl *k, const struct cw_link *want, const struct cw_nl_link *link,
-		      bool *ret_changed, struct cw_kernel_err *reterr)
+static enum cw_rc set(struct kernel_nl *k, const struct cw_link *want,
+	const struct cw_nl_link *link, bool *ret_changed, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	uint32_t mtu = want->mtu != link->mtu ? want->mtu : 0;
@@ -207,7 +207,7 @@ static enum cw_rc set(struct kernel_nl *k, const struct cw_link *want, const str
 }
 
 static enum cw_rc ensure_locked(struct kernel_nl *k, const struct cw_link *want,
-				struct cw_link_info *info, struct cw_kernel_err *reterr)
+	struct cw_link_info *info, struct cw_kernel_err *reterr)
 {
 	struct cw_kernel_err err = { 0 };
 	struct cw_nl_link link;
@@ -234,22 +234,22 @@ static enum cw_rc ensure_locked(struct kernel_nl *k, const struct cw_link *want,
 	if (first == CW_OK)
 		first = rc;
 	rc = cw_kernel_nl_addrs_sync_locked(k, link.ifindex, want->addrs, want->n_addrs,
-					    &info->changed, first == CW_OK ? reterr : NULL);
+		&info->changed, first == CW_OK ? reterr : NULL);
 	return first == CW_OK ? rc : first;
 }
 
 enum cw_rc cw_kernel_nl_link_ensure(struct cw_kernel *base, const struct cw_link *want,
-				    struct cw_link_info *ret_info, struct cw_kernel_err *reterr)
+	struct cw_link_info *ret_info, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	struct cw_link_info info = { 0 };
 	enum cw_rc rc;
 
 	if (!cw_xfrm_id_ours(want->id) || !want->ifname[0] || strchr(want->ifname, '/') ||
-	    want->n_addrs > CW_LINK_ADDRS_MAX)
+		want->n_addrs > CW_LINK_ADDRS_MAX)
 		return cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
-					 "interface name \"%s\" or id %#" PRIx32 " can't be ours",
-					 want->ifname, want->id);
+			"interface name \"%s\" or id %#" PRIx32 " can't be ours", want->ifname,
+			want->id);
 	pthread_mutex_lock(&k->route_lock);
 	rc = ensure_locked(k, want, &info, reterr);
 	pthread_mutex_unlock(&k->route_lock);
@@ -258,8 +258,8 @@ enum cw_rc cw_kernel_nl_link_ensure(struct cw_kernel *base, const struct cw_link
 	return rc;
 }
 
-enum cw_rc cw_kernel_nl_link_remove(struct cw_kernel *base, const char *ifname,
-				    struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_link_remove(
+	struct cw_kernel *base, const char *ifname, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	struct cw_nl_link link;

@@ -3,11 +3,12 @@
  * Moving an SA to other outer addresses or ports.
  *
  * Ports alone, as when a NAT box gives a peer another one, are changed in place: XFRM_MSG_UPDSA, no
- * packet is touched. Addresses can't be: the SA is read with its keys, and a copy at the new place takes its
- * place: added before the old one is deleted where the two can stand side by side, else in one batch
- * after it. Kept are keys, lifetimes, time of adding, counters and both sequence numbers with the replay
- * window. What moves between reading and replacing, some tens of microseconds, is not counted; an
- * outbound SA skips more sequence numbers than could have been used in that time.
+ * packet is touched. Addresses can't be: the SA is read with its keys, and a copy at the new place
+ * takes its place: added before the old one is deleted where the two can stand side by side, else
+ * in one batch after it. Kept are keys, lifetimes, time of adding, counters and both sequence
+ * numbers with the replay window. What moves between reading and replacing, some tens of
+ * microseconds, is not counted; an outbound SA skips more sequence numbers than could have been
+ * used in that time.
  */
 #include "nl/kernel_priv.h"
 
@@ -41,7 +42,7 @@ static void on_got(const struct nlmsghdr *nlh, void *arg)
 
 /* Same destination and SPI: the two can't stand side by side. One batch keeps the gap short. */
 static enum cw_rc swap(struct kernel_nl *k, const struct cw_sa_key *key, const void *copy,
-		       size_t copy_len, struct cw_kernel_err *reterr)
+	size_t copy_len, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[2 * CW_XFRM_MSG_MAX];
 	struct cw_kernel_err acks[2] = { 0 };
@@ -57,8 +58,8 @@ static enum cw_rc swap(struct kernel_nl *k, const struct cw_sa_key *key, const v
 }
 
 static enum cw_rc replace(struct kernel_nl *k, const struct cw_sa_key *key, const struct got *got,
-			  const struct cw_xfrm_state *old, const struct cw_xfrm_move *move,
-			  void *copy, size_t copy_len, struct cw_kernel_err *reterr)
+	const struct cw_xfrm_state *old, const struct cw_xfrm_move *move, void *copy,
+	size_t copy_len, struct cw_kernel_err *reterr)
 {
 	const struct cw_xfrm_move back = {
 		.src = old->sa.key.src,
@@ -89,15 +90,15 @@ static enum cw_rc replace(struct kernel_nl *k, const struct cw_sa_key *key, cons
 }
 
 static enum cw_rc move_locked(struct kernel_nl *k, const struct cw_sa_key *key,
-			      const struct cw_xfrm_move *want, struct got *got, uint8_t *buf,
-			      size_t size, struct cw_kernel_err *reterr)
+	const struct cw_xfrm_move *want, struct got *got, uint8_t *buf, size_t size,
+	struct cw_kernel_err *reterr)
 {
 	struct cw_xfrm_move move = *want;
 	struct cw_xfrm_state old;
 	bool in_place;
 	size_t len;
-	enum cw_rc rc = cw_nl_request(k->xfrm, buf, cw_xfrm_build_getsa(key, buf, size), on_got,
-				      got, reterr);
+	enum cw_rc rc = cw_nl_request(
+		k->xfrm, buf, cw_xfrm_build_getsa(key, buf, size), on_got, got, reterr);
 
 	if (rc != CW_OK)
 		return rc;
@@ -108,24 +109,23 @@ static enum cw_rc move_locked(struct kernel_nl *k, const struct cw_sa_key *key,
 	in_place = cw_addr_equal(&move.src, &old.sa.key.src) &&
 		   cw_addr_equal(&move.dst, &old.sa.key.dst) && move.encap == old.sa.encap;
 	if (in_place && (!move.encap || (move.sport == old.sa.encap_sport &&
-					 move.dport == old.sa.encap_dport)))
+						move.dport == old.sa.encap_dport)))
 		return CW_OK;
 	/* An inbound SA's own counter is not used, so it may be moved on too. */
 	move.skip = in_place ? 0 : SKIP;
 	len = cw_xfrm_build_moved(got->msg, got->len, &move, in_place, buf, size);
 	if (len == 0)
 		return cw_kernel_nl_fail(reterr, CW_E_UNSUPPORTED, 0,
-					 "the kernel does not show the SA's keys (lockdown), so it "
-					 "can't be moved; it must be negotiated again");
+			"the kernel does not show the SA's keys (lockdown), so it "
+			"can't be moved; it must be negotiated again");
 	if (in_place)
 		return cw_nl_request(k->xfrm, buf, len, NULL, NULL, reterr);
 	return replace(k, key, got, &old, &move, buf, len, reterr);
 }
 
 enum cw_rc cw_kernel_nl_sa_update(struct cw_kernel *base, const struct cw_sa_key *key,
-				  const struct cw_addr *new_src, const struct cw_addr *new_dst,
-				  bool encap, uint16_t sport, uint16_t dport,
-				  struct cw_kernel_err *reterr)
+	const struct cw_addr *new_src, const struct cw_addr *new_dst, bool encap, uint16_t sport,
+	uint16_t dport, struct cw_kernel_err *reterr)
 {
 	struct cw_xfrm_move move = {
 		.src = *new_src,

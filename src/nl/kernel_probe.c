@@ -66,12 +66,12 @@ static int try_link(struct kernel_nl *k, enum cw_link_kind kind, const char *loc
 	for (int try = 0; try < 2; try++) {
 		err.err = 0;
 		cw_nl_request(k->route, buf, cw_nl_build_newlink(&link, buf, sizeof(buf)), NULL,
-			      NULL, &err);
+			NULL, &err);
 		if (err.err && err.err != EEXIST)
 			return err.err;
 		/* Made just now, or by a probe that was killed. */
 		if (cw_kernel_nl_link_get_locked(k, PROBE_IFNAME, &there, NULL) == CW_OK &&
-		    cw_nl_link_ours(&there))
+			cw_nl_link_ours(&there))
 			cw_kernel_nl_link_del_locked(k, there.ifindex, NULL);
 		if (!err.err)
 			return 0;
@@ -91,25 +91,30 @@ static void say(struct cw_kernel_caps *caps, const char *text)
 }
 
 /* The first thing missing, in the order in which a person would have to mend them. */
-static void explain(const struct kernel_nl *k, const struct findings *f, struct cw_kernel_caps *caps)
+static void explain(
+	const struct kernel_nl *k, const struct findings *f, struct cw_kernel_caps *caps)
 {
 	char text[sizeof(caps->why)];
 
 	if (!caps->xfrm && (k->xfrm_err.err == EPERM || k->xfrm_err.err == EACCES))
-		say(caps, "NETLINK_XFRM sockets are forbidden here (seccomp or container policy); allow "
+		say(caps, "NETLINK_XFRM sockets are forbidden here (seccomp or container policy); "
+			  "allow "
 			  "socket(AF_NETLINK, _, 6)");
 	if (!caps->xfrm)
 		say(caps, "no XFRM in this kernel or container: load xfrm_user on the host");
 	if (!caps->net_admin)
-		say(caps, "CAP_NET_ADMIN is missing: run as root, or give the container or unit that "
-			  "capability");
+		say(caps,
+			"CAP_NET_ADMIN is missing: run as root, or give the container or unit that "
+			"capability");
 	if (!caps->esp4 && f->esp4 == ENOSYS) {
 		snprintf(text, sizeof(text), "%.80s: load that crypto module",
-			 f->esp4_err.text[0] ? f->esp4_err.text : "cbc(aes) or hmac(sha256) is missing");
+			f->esp4_err.text[0] ? f->esp4_err.text
+					    : "cbc(aes) or hmac(sha256) is missing");
 		say(caps, text);
 	}
 	if (!caps->esp4)
-		say(caps, "no ESP in this kernel: modprobe esp4 (CONFIG_INET_ESP); a container needs a host "
+		say(caps, "no ESP in this kernel: modprobe esp4 (CONFIG_INET_ESP); a container "
+			  "needs a host "
 			  "with it");
 	if (!cw_kernel_nl_settings_writable())
 		say(caps, "/proc/sys/net is read-only, so interfaces can't be set up: mount it "

@@ -52,9 +52,9 @@ static int write_number(const char *path, long value)
 bool cw_kernel_nl_forwarding(struct cw_kernel *k, enum cw_family family)
 {
 	(void)k;
-	return read_number(family == CW_FAMILY_IPV6 ? "/proc/sys/net/ipv6/conf/all/forwarding" :
-						      "/proc/sys/net/ipv4/ip_forward",
-			   0) != 0;
+	return read_number(family == CW_FAMILY_IPV6 ? "/proc/sys/net/ipv6/conf/all/forwarding"
+						    : "/proc/sys/net/ipv4/ip_forward",
+		       0) != 0;
 }
 
 uint64_t cw_kernel_nl_xfrm_stat(struct cw_kernel *k, const char *name)
@@ -106,7 +106,8 @@ static const struct setting settings[] = {
 	 * ask for none, since that would wake up a tunnel. */
 	{ "ipv6", "accept_ra", 0, false, false },
 	{ "ipv6", "autoconf", 0, false, false },
-	/* No link-local address, and none of the packets that announce it, where nobody wants IPv6. */
+	/* No link-local address, and none of the packets that announce it, where nobody wants IPv6.
+	 */
 	{ "ipv6", "addr_gen_mode", 1, false, true },
 };
 
@@ -127,8 +128,8 @@ static bool bearable(const struct setting *s, long now)
 	return strcmp(s->name, "disable_policy") != 0;
 }
 
-enum cw_rc cw_kernel_nl_link_settings(const struct cw_link *want, bool *ret_changed,
-				      struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_link_settings(
+	const struct cw_link *want, bool *ret_changed, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc = CW_OK;
 
@@ -139,10 +140,10 @@ enum cw_rc cw_kernel_nl_link_settings(const struct cw_link *want, bool *ret_chan
 		int err;
 
 		if ((s->vti_only && want->kind != CW_LINK_VTI) ||
-		    (s->no_ipv6_only && has_ipv6(want)))
+			(s->no_ipv6_only && has_ipv6(want)))
 			continue;
 		snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", s->family, want->ifname,
-			 s->name);
+			s->name);
 		now = read_number(path, -1);
 		if (now == s->value || (now == -1 && access(path, F_OK) < 0))
 			continue;
@@ -151,8 +152,8 @@ enum cw_rc cw_kernel_nl_link_settings(const struct cw_link *want, bool *ret_chan
 			*ret_changed = true;
 		else if (!bearable(s, now) && rc == CW_OK)
 			rc = cw_kernel_nl_fail(reterr, cw_rc_from_errno(err), err,
-					       "%s is %ld and must be %ld: %s", path, now, s->value,
-					       strerror(err));
+				"%s is %ld and must be %ld: %s", path, now, s->value,
+				strerror(err));
 	}
 	return rc;
 }

@@ -12,9 +12,9 @@
 
 #include <libmnl/libmnl.h>
 
-#define PASSES_MAX 3	       /* when acks are lost, look again */
+#define PASSES_MAX 3             /* when acks are lost, look again */
 #define IPV6_METRIC_DEFAULT 1024 /* what the kernel makes of 0 */
-#define IFNAMES_MAX 16	       /* names remembered in one sync */
+#define IFNAMES_MAX 16           /* names remembered in one sync */
 
 struct route_list {
 	struct cw_nl_route *routes;
@@ -66,7 +66,7 @@ struct outcome {
 };
 
 static void note(struct outcome *out, enum cw_rc rc, const struct cw_nl_route *route,
-		 const struct cw_kernel_err *err)
+	const struct cw_kernel_err *err)
 {
 	char text[CW_PREFIX_TEXT_MAX];
 
@@ -74,10 +74,10 @@ static void note(struct outcome *out, enum cw_rc rc, const struct cw_nl_route *r
 		return;
 	out->rc = rc;
 	cw_kernel_nl_fail(out->reterr, rc, err->err, "route %s metric %" PRIu32 ": %s",
-			  cw_prefix_print(&route->dst, text, sizeof(text)), route->metric,
-			  rc == CW_E_EXISTS ? "one that is not ours is there" :
-			  err->text[0]	    ? err->text :
-					      strerror(err->err));
+		cw_prefix_print(&route->dst, text, sizeof(text)), route->metric,
+		rc == CW_E_EXISTS ? "one that is not ours is there"
+		: err->text[0]    ? err->text
+				  : strerror(err->err));
 }
 
 /* ---- wanted ---- */
@@ -108,7 +108,7 @@ static int ifindex_of(struct kernel_nl *k, struct ifnames *names, const char *if
 }
 
 static void list_want(struct kernel_nl *k, const struct cw_route *want, size_t n,
-		      struct route_list *list, struct outcome *out)
+	struct route_list *list, struct outcome *out)
 {
 	struct cw_kernel_err err = { .err = ENODEV };
 	struct ifnames names = { .n = 0 };
@@ -127,7 +127,7 @@ static void list_want(struct kernel_nl *k, const struct cw_route *want, size_t n
 			route.ifindex = ifindex_of(k, &names, want[i].ifname);
 			if (route.ifindex == 0) {
 				snprintf(err.text, sizeof(err.text), "no interface %s",
-					 want[i].ifname);
+					want[i].ifname);
 				note(out, CW_E_NOT_FOUND, &route, &err);
 				continue;
 			}
@@ -160,8 +160,8 @@ static void have_add(const struct nlmsghdr *nlh, void *arg)
 		list_add(r->list, &route);
 }
 
-static enum cw_rc list_have(struct kernel_nl *k, struct route_list *list,
-			    struct cw_kernel_err *reterr)
+static enum cw_rc list_have(
+	struct kernel_nl *k, struct route_list *list, struct cw_kernel_err *reterr)
 {
 	static const enum cw_family families[] = { CW_FAMILY_IPV4, CW_FAMILY_IPV6 };
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
@@ -173,8 +173,8 @@ static enum cw_rc list_have(struct kernel_nl *k, struct route_list *list,
 		size_t len = cw_nl_build_route_dump(families[i], buf, sizeof(buf));
 		enum cw_rc rc = cw_nl_dump(k->route, buf, len, have_add, have_restart, &r, &err);
 
-		/* A main table that nobody has put a route in is not there (ENOENT), and IPv6 may be
-		 * missing altogether. */
+		/* A main table that nobody has put a route in is not there (ENOENT), and IPv6 may
+		 * be missing altogether. */
 		if (rc == CW_OK || rc == CW_E_NOT_FOUND || rc == CW_E_UNSUPPORTED)
 			continue;
 		if (reterr)
@@ -208,7 +208,7 @@ static void judge(const struct op *op, const struct cw_kernel_err *ack, struct o
 /* Carries out ops[0..n) in order, many to a datagram. */
 static void carry_out(struct kernel_nl *k, const struct op *ops, size_t n, struct outcome *out)
 {
-	_Alignas(8) static _Thread_local uint8_t buf[CW_NL_BATCH_BYTES];
+	_Alignas(8) uint8_t buf[CW_NL_BATCH_BYTES];
 	struct cw_kernel_err acks[CW_NL_BATCH_MAX];
 	const struct cw_kernel_err not_built = { .err = EINVAL };
 	const struct op *batch[CW_NL_BATCH_MAX];
@@ -224,8 +224,8 @@ static void carry_out(struct kernel_nl *k, const struct op *ops, size_t n, struc
 
 			if (room < CW_ROUTE_MSG_MAX)
 				break;
-			one = op->del ? cw_nl_build_delroute(op->route, buf + len, room) :
-					cw_nl_build_newroute(op->route, op->mode, buf + len, room);
+			one = op->del ? cw_nl_build_delroute(op->route, buf + len, room)
+				      : cw_nl_build_newroute(op->route, op->mode, buf + len, room);
 			if (one == 0) {
 				note(out, CW_E_INVALID, op->route, &not_built);
 				continue;
@@ -257,16 +257,16 @@ static size_t find_rival(const struct route_list *list, const struct cw_nl_route
 			high = mid;
 	}
 	if (low < list->n && cw_prefix_compare(&list->routes[low].dst, &route->dst) == 0 &&
-	    list->routes[low].metric == route->metric)
+		list->routes[low].metric == route->metric)
 		return low;
 	return list->n;
 }
 
 /* How to add where a route of ours that has to go is in the way. A foreign one in the way is an
- * error, so plain adding is the rule. IPv4 can hold both for a moment, and deleting names the old one to the
- * last detail; IPv6 deletes by device alone, and so must replace. */
-static enum cw_nl_route_mode mode_of(const struct cw_nl_route *route, const struct route_list *have,
-				     bool *replaced)
+ * error, so plain adding is the rule. IPv4 can hold both for a moment, and deleting names the old
+ * one to the last detail; IPv6 deletes by device alone, and so must replace. */
+static enum cw_nl_route_mode mode_of(
+	const struct cw_nl_route *route, const struct route_list *have, bool *replaced)
 {
 	size_t i = find_rival(have, route);
 
@@ -286,7 +286,7 @@ static bool listed(const struct route_list *list, const struct cw_nl_route *rout
 /* Order: unreachable ones in, unicast in, unicast out, unreachable out. At no time is a prefix
  * without a route that it had and shall have. */
 static enum cw_rc apply(struct kernel_nl *k, const struct route_list *want,
-			const struct route_list *have, struct outcome *out)
+	const struct route_list *have, struct outcome *out)
 {
 	static const enum cw_route_kind in[] = { CW_ROUTE_UNREACHABLE, CW_ROUTE_UNICAST };
 	static const enum cw_route_kind gone[] = { CW_ROUTE_UNICAST, CW_ROUTE_UNREACHABLE };
@@ -309,7 +309,7 @@ static enum cw_rc apply(struct kernel_nl *k, const struct route_list *want,
 	for (int p = 0; p < 2; p++)
 		for (size_t i = 0; i < have->n; i++)
 			if (have->routes[i].kind == gone[p] && !replaced[i] &&
-			    !listed(want, &have->routes[i]))
+				!listed(want, &have->routes[i]))
 				ops[n++] = (struct op){ .route = &have->routes[i], .del = true };
 	carry_out(k, ops, n, out);
 	free(ops);
@@ -318,7 +318,7 @@ static enum cw_rc apply(struct kernel_nl *k, const struct route_list *want,
 }
 
 static enum cw_rc sync_locked(struct kernel_nl *k, const struct cw_route *want, size_t n,
-			      size_t *had, struct cw_kernel_err *reterr)
+	size_t *had, struct cw_kernel_err *reterr)
 {
 	struct route_list wanted = { 0 }, have = { 0 };
 	struct outcome first = { .reterr = reterr }, out;
@@ -343,13 +343,13 @@ static enum cw_rc sync_locked(struct kernel_nl *k, const struct cw_route *want, 
 	if (rc == CW_E_NO_MEMORY)
 		return cw_kernel_nl_fail(reterr, rc, ENOMEM, "%s", "");
 	if (rc == CW_OK && out.rc == CW_OK && out.again)
-		return cw_kernel_nl_fail(reterr, CW_E_BUSY, ENOBUFS,
-					 "the kernel's answers about routes were lost");
+		return cw_kernel_nl_fail(
+			reterr, CW_E_BUSY, ENOBUFS, "the kernel's answers about routes were lost");
 	return out.rc != CW_OK ? out.rc : rc;
 }
 
-enum cw_rc cw_kernel_nl_routes_sync(struct cw_kernel *base, const struct cw_route *want, size_t n,
-				    struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_routes_sync(
+	struct cw_kernel *base, const struct cw_route *want, size_t n, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	size_t had = 0;
@@ -361,8 +361,8 @@ enum cw_rc cw_kernel_nl_routes_sync(struct cw_kernel *base, const struct cw_rout
 	return rc;
 }
 
-enum cw_rc cw_kernel_nl_routes_clean_locked(struct kernel_nl *k, size_t *removed,
-					    struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_routes_clean_locked(
+	struct kernel_nl *k, size_t *removed, struct cw_kernel_err *reterr)
 {
 	size_t had = 0;
 	enum cw_rc rc = sync_locked(k, NULL, 0, &had, reterr);

@@ -30,12 +30,12 @@ static void on_state(const struct nlmsghdr *nlh, void *arg)
 
 /* CW_E_NOT_FOUND: there is none. */
 static enum cw_rc look(struct kernel_nl *k, const struct cw_sa_key *key,
-		       struct cw_xfrm_state *ret_state, struct cw_kernel_err *reterr)
+	struct cw_xfrm_state *ret_state, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	struct found found = { 0 };
-	enum cw_rc rc = cw_nl_request(k->xfrm, buf, cw_xfrm_build_getsa(key, buf, sizeof(buf)),
-				      on_state, &found, reterr);
+	enum cw_rc rc = cw_nl_request(
+		k->xfrm, buf, cw_xfrm_build_getsa(key, buf, sizeof(buf)), on_state, &found, reterr);
 
 	if (rc == CW_OK && !found.got)
 		return cw_kernel_nl_fail(reterr, CW_E_BUG, 0, "the kernel's SA can't be read");
@@ -45,8 +45,8 @@ static enum cw_rc look(struct kernel_nl *k, const struct cw_sa_key *key,
 }
 
 enum cw_rc cw_kernel_nl_spi_alloc(struct cw_kernel *base, const struct cw_addr *src,
-				  const struct cw_addr *dst, uint32_t reqid, uint32_t min,
-				  uint32_t max, uint32_t *ret_spi, struct cw_kernel_err *reterr)
+	const struct cw_addr *dst, uint32_t reqid, uint32_t min, uint32_t max, uint32_t *ret_spi,
+	struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	struct kernel_nl *k = kernel_nl(base);
@@ -59,9 +59,8 @@ enum cw_rc cw_kernel_nl_spi_alloc(struct cw_kernel *base, const struct cw_addr *
 	len = cw_xfrm_build_allocspi(src, dst, reqid, min, max, buf, sizeof(buf));
 	if (len == 0 || !cw_xfrm_reqid_ours(reqid))
 		return cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
-					 "addresses of two families, or reqid %#" PRIx32
-					 " outside our range",
-					 reqid);
+			"addresses of two families, or reqid %#" PRIx32 " outside our range",
+			reqid);
 	pthread_mutex_lock(&k->xfrm_lock);
 	rc = cw_nl_request(k->xfrm, buf, len, on_state, &found, reterr);
 	pthread_mutex_unlock(&k->xfrm_lock);
@@ -90,14 +89,13 @@ static enum cw_rc check(const struct cw_sa *sa, struct cw_kernel_err *reterr)
 
 	if (!cw_xfrm_state_ours(&as_state))
 		return cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
-					 "neither reqid %#" PRIx32 " nor if_id %#" PRIx32
-					 " is in our range",
-					 sa->reqid, sa->key.if_id);
+			"neither reqid %#" PRIx32 " nor if_id %#" PRIx32 " is in our range",
+			sa->reqid, sa->key.if_id);
 	if (sa->key.spi == 0)
 		return cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL, "SPI 0");
 	if (sa->inbound && sa->esn && sa->replay_window == 0)
 		return cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
-					 "extended sequence numbers need a replay window");
+			"extended sequence numbers need a replay window");
 	return CW_OK;
 }
 
@@ -108,11 +106,11 @@ static void say_algorithm(const struct cw_sa *sa, struct cw_kernel_err *reterr)
 
 	if (reterr && reterr->err == ENOSYS && enc)
 		cw_kernel_nl_fail(reterr, CW_E_UNSUPPORTED, ENOSYS, "the kernel lacks %s%s%s",
-				  enc->name, integ ? " or " : "", integ ? integ->name : "");
+			enc->name, integ ? " or " : "", integ ? integ->name : "");
 }
 
 static enum cw_rc send_sa(struct kernel_nl *k, const struct cw_sa *sa, bool update, uint32_t window,
-			  struct cw_kernel_err *reterr)
+	struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	size_t len = cw_xfrm_build_sa(sa, update, window, buf, sizeof(buf));
@@ -120,15 +118,15 @@ static enum cw_rc send_sa(struct kernel_nl *k, const struct cw_sa *sa, bool upda
 
 	if (len == 0)
 		rc = cw_kernel_nl_fail(reterr, CW_E_INVALID, EINVAL,
-				       "no such algorithm or key length, or addresses of two families");
+			"no such algorithm or key length, or addresses of two families");
 	else
 		rc = cw_nl_request(k->xfrm, buf, len, NULL, NULL, reterr);
 	cw_secret_wipe(buf, sizeof(buf));
 	return rc;
 }
 
-enum cw_rc cw_kernel_nl_sa_add_locked(struct kernel_nl *k, const struct cw_sa *sa,
-				      struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_sa_add_locked(
+	struct kernel_nl *k, const struct cw_sa *sa, struct cw_kernel_err *reterr)
 {
 	struct cw_kernel_err err = { 0 }, again = { 0 };
 	uint32_t window = window_of(sa);
@@ -145,9 +143,10 @@ enum cw_rc cw_kernel_nl_sa_add_locked(struct kernel_nl *k, const struct cw_sa *s
 	 * than IKE gives up. NEWSA is safe then: had another taken the SPI, it would say EEXIST. */
 	if (larval && err.err == ESRCH)
 		rc = send_sa(k, sa, larval = false, window, &err);
-	/* Windows over 32 came with ESN; old kernels, and some offload drivers now, take no other. */
+	/* Windows over 32 came with ESN; old kernels, and some offload drivers now, take no other.
+	 */
 	if (rc == CW_E_INVALID && window > LEGACY_WINDOW && !sa->esn &&
-	    send_sa(k, sa, larval, LEGACY_WINDOW, &again) == CW_OK)
+		send_sa(k, sa, larval, LEGACY_WINDOW, &again) == CW_OK)
 		return CW_OK;
 	if (rc == CW_OK)
 		return CW_OK;
@@ -155,13 +154,13 @@ enum cw_rc cw_kernel_nl_sa_add_locked(struct kernel_nl *k, const struct cw_sa *s
 		*reterr = err;
 	say_algorithm(sa, reterr);
 	if (rc == CW_E_EXISTS && reterr && !reterr->text[0])
-		return cw_kernel_nl_fail(reterr, rc, EEXIST,
-					 "an SA with this SPI and destination is there already");
+		return cw_kernel_nl_fail(
+			reterr, rc, EEXIST, "an SA with this SPI and destination is there already");
 	return rc;
 }
 
-enum cw_rc cw_kernel_nl_sa_add(struct cw_kernel *base, const struct cw_sa *sa,
-			       struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_sa_add(
+	struct cw_kernel *base, const struct cw_sa *sa, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	enum cw_rc rc = cw_kernel_nl_has_xfrm(k, reterr);
@@ -179,7 +178,7 @@ enum cw_rc cw_kernel_nl_sa_add(struct cw_kernel *base, const struct cw_sa *sa,
 /* ---- query, delete ---- */
 
 enum cw_rc cw_kernel_nl_sa_query(struct cw_kernel *base, const struct cw_sa_key *key,
-				 struct cw_sa_stats *ret_stats, struct cw_kernel_err *reterr)
+	struct cw_sa_stats *ret_stats, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	struct cw_xfrm_state state;
@@ -195,18 +194,18 @@ enum cw_rc cw_kernel_nl_sa_query(struct cw_kernel *base, const struct cw_sa_key 
 	return rc;
 }
 
-enum cw_rc cw_kernel_nl_sa_del_locked(struct kernel_nl *k, const struct cw_sa_key *key,
-				      struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_sa_del_locked(
+	struct kernel_nl *k, const struct cw_sa_key *key, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
-	enum cw_rc rc = cw_nl_request(k->xfrm, buf, cw_xfrm_build_delsa(key, buf, sizeof(buf)),
-				      NULL, NULL, reterr);
+	enum cw_rc rc = cw_nl_request(
+		k->xfrm, buf, cw_xfrm_build_delsa(key, buf, sizeof(buf)), NULL, NULL, reterr);
 
 	return rc == CW_E_NOT_FOUND ? CW_OK : rc;
 }
 
-enum cw_rc cw_kernel_nl_sa_del(struct cw_kernel *base, const struct cw_sa_key *key,
-			       struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_sa_del(
+	struct cw_kernel *base, const struct cw_sa_key *key, struct cw_kernel_err *reterr)
 {
 	struct kernel_nl *k = kernel_nl(base);
 	struct cw_xfrm_state state;
@@ -219,14 +218,14 @@ enum cw_rc cw_kernel_nl_sa_del(struct cw_kernel *base, const struct cw_sa_key *k
 	if (rc == CW_E_NOT_FOUND)
 		rc = CW_OK;
 	else if (rc == CW_OK && !cw_xfrm_state_ours(&state))
-		rc = cw_kernel_nl_fail(reterr, CW_E_DENIED, 0, "the SA is not ours (reqid %" PRIu32 ")",
-				       state.sa.reqid);
-	/* Two tunnels of ours may meet on one SPI when a peer chose it twice; the one that came second
-	 * and failed must not take the first one's away. */
-	else if (rc == CW_OK && key->if_id && state.sa.key.if_id && key->if_id != state.sa.key.if_id)
 		rc = cw_kernel_nl_fail(reterr, CW_E_DENIED, 0,
-				       "the SA belongs to if_id %#" PRIx32 " of ours",
-				       state.sa.key.if_id);
+			"the SA is not ours (reqid %" PRIu32 ")", state.sa.reqid);
+	/* Two tunnels of ours may meet on one SPI when a peer chose it twice; the one that came
+	 * second and failed must not take the first one's away. */
+	else if (rc == CW_OK && key->if_id && state.sa.key.if_id &&
+		 key->if_id != state.sa.key.if_id)
+		rc = cw_kernel_nl_fail(reterr, CW_E_DENIED, 0,
+			"the SA belongs to if_id %#" PRIx32 " of ours", state.sa.key.if_id);
 	else if (rc == CW_OK)
 		rc = cw_kernel_nl_sa_del_locked(k, key, reterr);
 	pthread_mutex_unlock(&k->xfrm_lock);

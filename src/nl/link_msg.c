@@ -77,8 +77,8 @@ static bool put_info(struct nlmsghdr *nlh, size_t size, const struct cw_link *li
 	return ok;
 }
 
-static struct nlmsghdr *begin(uint16_t type, uint16_t flags, const struct ifinfomsg *ifi, void *buf,
-			      size_t size)
+static struct nlmsghdr *begin(
+	uint16_t type, uint16_t flags, const struct ifinfomsg *ifi, void *buf, size_t size)
 {
 	struct nlmsghdr *nlh = cw_nl_begin(buf, size, type, flags, sizeof(*ifi));
 
@@ -90,22 +90,22 @@ static struct nlmsghdr *begin(uint16_t type, uint16_t flags, const struct ifinfo
 size_t cw_nl_build_newlink(const struct cw_link *link, void *buf, size_t size)
 {
 	struct nlmsghdr *nlh = begin(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL,
-				     &(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
+		&(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
 
 	if (!nlh || (link->mtu && !cw_nl_put_u32(nlh, size, IFLA_MTU, link->mtu)) ||
-	    !cw_nl_put(nlh, size, IFLA_IFNAME, link->ifname, strlen(link->ifname) + 1) ||
-	    !put_info(nlh, size, link))
+		!cw_nl_put(nlh, size, IFLA_IFNAME, link->ifname, strlen(link->ifname) + 1) ||
+		!put_info(nlh, size, link))
 		return 0;
 	return nlh->nlmsg_len;
 }
 
 size_t cw_nl_build_setvti(int ifindex, const struct cw_link *link, void *buf, size_t size)
 {
-	struct nlmsghdr *nlh = begin(RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex },
-				     buf, size);
+	struct nlmsghdr *nlh =
+		begin(RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex }, buf, size);
 
 	if (!nlh || (link->mtu && !cw_nl_put_u32(nlh, size, IFLA_MTU, link->mtu)) ||
-	    !put_info(nlh, size, link))
+		!put_info(nlh, size, link))
 		return 0;
 	return nlh->nlmsg_len;
 }
@@ -126,8 +126,8 @@ size_t cw_nl_build_setlink(int ifindex, uint32_t mtu, bool up, void *buf, size_t
 
 size_t cw_nl_build_dellink(int ifindex, void *buf, size_t size)
 {
-	struct nlmsghdr *nlh = begin(RTM_DELLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex },
-				     buf, size);
+	struct nlmsghdr *nlh =
+		begin(RTM_DELLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex }, buf, size);
 
 	/* Index 0 would leave the kernel to look for other attributes to delete by. */
 	return nlh && ifindex > 0 ? nlh->nlmsg_len : 0;
@@ -135,8 +135,8 @@ size_t cw_nl_build_dellink(int ifindex, void *buf, size_t size)
 
 size_t cw_nl_build_getlink(const char *ifname, void *buf, size_t size)
 {
-	struct nlmsghdr *nlh = begin(RTM_GETLINK, 0, &(struct ifinfomsg){ .ifi_family = AF_UNSPEC },
-				     buf, size);
+	struct nlmsghdr *nlh =
+		begin(RTM_GETLINK, 0, &(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
 
 	if (!nlh || !cw_nl_put(nlh, size, IFLA_IFNAME, ifname, strlen(ifname) + 1))
 		return 0;
@@ -145,8 +145,8 @@ size_t cw_nl_build_getlink(const char *ifname, void *buf, size_t size)
 
 size_t cw_nl_build_link_dump(void *buf, size_t size)
 {
-	struct nlmsghdr *nlh = begin(RTM_GETLINK, NLM_F_DUMP,
-				     &(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
+	struct nlmsghdr *nlh = begin(
+		RTM_GETLINK, NLM_F_DUMP, &(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
 
 	return nlh ? nlh->nlmsg_len : 0;
 }
@@ -173,7 +173,7 @@ bool cw_nl_parse_link(const void *msg, size_t len, struct cw_nl_link *ret_link)
 
 	_Static_assert(IFLA_VTI_MAX < 16 && IFLA_XFRM_MAX < 16, "data[] holds both kinds");
 	if (!cw_nl_head(msg, len, &ifi, sizeof(ifi)) ||
-	    (nlh->nlmsg_type != RTM_NEWLINK && nlh->nlmsg_type != RTM_DELLINK))
+		(nlh->nlmsg_type != RTM_NEWLINK && nlh->nlmsg_type != RTM_DELLINK))
 		return false;
 	cw_nl_attrs(nlh, sizeof(ifi), attrs, IFLA_MAX + 1);
 	cw_nl_attrs_nested(attrs[IFLA_LINKINFO], info, IFLA_INFO_MAX + 1);

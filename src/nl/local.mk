@@ -34,6 +34,7 @@ libcw_nl_a_SOURCES = \
 libcw_nl_a_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
 
 cw_nl_tests = \
+	tests/unit/test_kernel_sa \
 	tests/unit/test_nl_sock \
 	tests/unit/test_route_msg \
 	tests/unit/test_xfrm_msg
@@ -42,6 +43,10 @@ TESTS += $(cw_nl_tests)
 
 cw_nl_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(MNL_CFLAGS)
 cw_nl_test_libs = libcw_nl.a libcw_base.a $(MNL_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_kernel_sa_SOURCES = tests/unit/test_kernel_sa.c
+tests_unit_test_kernel_sa_CPPFLAGS = $(cw_nl_test_cppflags)
+tests_unit_test_kernel_sa_LDADD = $(cw_nl_test_libs)
 
 # Errors that a socket pair can't make are put in the place of recvmsg(2).
 tests_unit_test_nl_sock_SOURCES = tests/unit/test_nl_sock.c

@@ -26,7 +26,7 @@ bool cw_nl_put(struct nlmsghdr *nlh, size_t size, uint16_t type, const void *dat
 	char *at = (char *)nlh + nlh->nlmsg_len;
 
 	if (MNL_ATTR_HDRLEN + len > UINT16_MAX || nlh->nlmsg_len > size ||
-	    size - nlh->nlmsg_len < total)
+		size - nlh->nlmsg_len < total)
 		return false;
 	memset(at, 0, total);
 	memcpy(at, &attr, sizeof(attr));

@@ -30,8 +30,8 @@ struct cw_nl_sock {
 	uint32_t portid;
 	uint32_t seq;
 	int timeout_ms;
-	bool secret;	 /* answers may hold keys */
-	size_t used;	 /* bytes of buf to wipe */
+	bool secret; /* answers may hold keys */
+	size_t used; /* bytes of buf to wipe */
 	_Alignas(8) uint8_t buf[RECV_BYTES];
 };
 
@@ -87,7 +87,7 @@ enum cw_rc cw_nl_open(int protocol, struct cw_nl_sock **ret_sock, struct cw_kern
 		return fail(reterr, errno, "socket(AF_NETLINK)");
 	set_options(fd);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&addr, &len) < 0) {
+		getsockname(fd, (struct sockaddr *)&addr, &len) < 0) {
 		rc = fail(reterr, errno, "bind(AF_NETLINK)");
 		close(fd);
 		return rc;
@@ -147,7 +147,8 @@ static ssize_t receive(struct cw_nl_sock *sock)
 			return -1;
 		if ((size_t)n > sock->used)
 			sock->used = (size_t)n;
-		if (msg.msg_namelen >= sizeof(from) && from.nl_family == AF_NETLINK && from.nl_pid) {
+		if (msg.msg_namelen >= sizeof(from) && from.nl_family == AF_NETLINK &&
+			from.nl_pid) {
 			msg.msg_namelen = sizeof(from);
 			continue;
 		}
@@ -182,8 +183,8 @@ static ssize_t receive_wait(struct cw_nl_sock *sock, int timeout_ms)
 	}
 }
 
-static enum cw_rc transmit(struct cw_nl_sock *sock, const void *msg, size_t len,
-			   struct cw_kernel_err *reterr)
+static enum cw_rc transmit(
+	struct cw_nl_sock *sock, const void *msg, size_t len, struct cw_kernel_err *reterr)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	struct iovec iov = { .iov_len = len };
@@ -315,7 +316,7 @@ static enum cw_rc collect(struct cw_nl_sock *sock, struct answer *a, struct cw_k
 			return fail(reterr, ETIMEDOUT, "no answer from the kernel");
 		size_t left = (size_t)n;
 		for (struct nlmsghdr *nlh = first_message(sock, &left); nlh;
-		     nlh = next_message(nlh, &left))
+			nlh = next_message(nlh, &left))
 			take(sock, nlh, a);
 	}
 	return lost ? busy(reterr, "the kernel's answer was lost") : CW_OK;
@@ -348,7 +349,7 @@ static enum cw_rc refusal(const struct cw_kernel_err *ack, struct cw_kernel_err 
 }
 
 enum cw_rc cw_nl_request(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *fn, void *arg,
-			 struct cw_kernel_err *reterr)
+	struct cw_kernel_err *reterr)
 {
 	struct cw_kernel_err ack = { .err = -1 };
 	struct answer a = {
@@ -365,8 +366,8 @@ enum cw_rc cw_nl_request(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_f
 	rc = transmit(sock, msg, len, reterr);
 	if (rc == CW_OK)
 		rc = collect(sock, &a, reterr);
-	/* With one message to wait for, a loss before its ack concerns earlier requests, unless this
-	 * one asked for more than the ack. */
+	/* With one message to wait for, a loss before its ack concerns earlier requests, unless
+	 * this one asked for more than the ack. */
 	if (rc == CW_E_BUSY && a.acked && !fn)
 		rc = CW_OK;
 	wipe(sock);
@@ -374,7 +375,7 @@ enum cw_rc cw_nl_request(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_f
 }
 
 enum cw_rc cw_nl_dump(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *fn,
-		      void (*restart)(void *arg), void *arg, struct cw_kernel_err *reterr)
+	void (*restart)(void *arg), void *arg, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc = CW_E_BUSY;
 
@@ -405,8 +406,8 @@ enum cw_rc cw_nl_dump(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *
 	return rc;
 }
 
-enum cw_rc cw_nl_batch(struct cw_nl_sock *sock, void *msgs, size_t len,
-		       struct cw_kernel_err *ret_acks, size_t n)
+enum cw_rc cw_nl_batch(
+	struct cw_nl_sock *sock, void *msgs, size_t len, struct cw_kernel_err *ret_acks, size_t n)
 {
 	struct cw_kernel_err err = { 0 };
 	struct answer a = { .n = n, .acks = ret_acks };
@@ -468,7 +469,7 @@ bool cw_nl_events(struct cw_nl_sock *sock, size_t max, cw_nl_fn *fn, void *arg)
 			break;
 		size_t left = (size_t)n;
 		for (struct nlmsghdr *nlh = first_message(sock, &left); nlh;
-		     nlh = next_message(nlh, &left)) {
+			nlh = next_message(nlh, &left)) {
 			if (nlh->nlmsg_type == NLMSG_OVERRUN)
 				lost = true;
 			else if (nlh->nlmsg_type >= NLMSG_MIN_TYPE)

@@ -12,7 +12,8 @@
  *
  * A socket belongs to one thread at a time: the caller locks. Calls block until the kernel has
  * answered (it answers before send() returns, so the time limit is for kernels that are broken).
- * A socket opened for NETLINK_XFRM wipes its receive buffer after each call, since answers may hold keys.
+ * A socket opened for NETLINK_XFRM wipes its receive buffer after each call, since answers may hold
+ * keys.
  */
 #ifndef CW_NL_NL_SOCK_H
 #define CW_NL_NL_SOCK_H
@@ -28,7 +29,8 @@
 
 struct cw_nl_sock;
 
-/* Called for each message of an answer or each event; the message is the callee's until it returns. */
+/* Called for each message of an answer or each event; the message is the callee's until it returns.
+ */
 typedef void cw_nl_fn(const struct nlmsghdr *nlh, void *arg);
 
 /* protocol: NETLINK_XFRM, NETLINK_ROUTE. CW_E_UNSUPPORTED: the kernel has none. */
@@ -45,18 +47,19 @@ int cw_nl_fd(const struct cw_nl_sock *sock);
 /* Sends one message and reads its answer: fn (may be NULL) for every message of it but the ack.
  * The message's sequence number, port and ack flag are set here. reterr: the kernel's refusal. */
 enum cw_rc cw_nl_request(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *fn, void *arg,
-			 struct cw_kernel_err *reterr);
+	struct cw_kernel_err *reterr);
 
 /* As above for a dump. restart (not NULL) makes the callee forget what fn gave it; it is called
  * before each reading. CW_E_BUSY: the table changed during every one of several readings. */
 enum cw_rc cw_nl_dump(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *fn,
-		      void (*restart)(void *arg), void *arg, struct cw_kernel_err *reterr);
+	void (*restart)(void *arg), void *arg, struct cw_kernel_err *reterr);
 
 /* Sends the n messages in msgs[0..len), each complete, in one go, and sorts their acks into
- * ret_acks[0..n): err 0 or errno. The kernel carries them out in order and does not stop at one that
- * it refuses. An ack that was lost has err ENOBUFS, and then the call itself says CW_E_BUSY. */
-enum cw_rc cw_nl_batch(struct cw_nl_sock *sock, void *msgs, size_t len,
-		       struct cw_kernel_err *ret_acks, size_t n);
+ * ret_acks[0..n): err 0 or errno. The kernel carries them out in order and does not stop at one
+ * that it refuses. An ack that was lost has err ENOBUFS, and then the call itself says CW_E_BUSY.
+ */
+enum cw_rc cw_nl_batch(
+	struct cw_nl_sock *sock, void *msgs, size_t len, struct cw_kernel_err *ret_acks, size_t n);
 
 /* Most messages and bytes that a batch takes, so that its acks fit the receive buffer. */
 #define CW_NL_BATCH_MAX 128

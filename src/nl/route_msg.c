@@ -36,7 +36,7 @@ static struct cw_addr get_addr(const struct nlattr *attr, uint8_t af)
 /* ---- addresses ---- */
 
 static size_t build_addr(uint16_t type, uint16_t flags, int ifindex, const struct cw_prefix *addr,
-			 void *buf, size_t size)
+	void *buf, size_t size)
 {
 	struct ifaddrmsg ifa = {
 		.ifa_family = af_of(addr->addr.family),
@@ -52,7 +52,7 @@ static size_t build_addr(uint16_t type, uint16_t flags, int ifindex, const struc
 		return 0;
 	memcpy(mnl_nlmsg_get_payload(nlh), &ifa, sizeof(ifa));
 	if (!put_addr(nlh, size, IFA_LOCAL, &addr->addr) ||
-	    !put_addr(nlh, size, IFA_ADDRESS, &addr->addr))
+		!put_addr(nlh, size, IFA_ADDRESS, &addr->addr))
 		return 0;
 	return nlh->nlmsg_len;
 }
@@ -86,19 +86,19 @@ bool cw_nl_parse_addr(const void *msg, size_t len, struct cw_nl_ifaddr *ret_addr
 	struct ifaddrmsg ifa;
 
 	if (!cw_nl_head(msg, len, &ifa, sizeof(ifa)) ||
-	    (nlh->nlmsg_type != RTM_NEWADDR && nlh->nlmsg_type != RTM_DELADDR))
+		(nlh->nlmsg_type != RTM_NEWADDR && nlh->nlmsg_type != RTM_DELADDR))
 		return false;
 	cw_nl_attrs(nlh, sizeof(ifa), attrs, IFA_MAX + 1);
 	/* IPv4 tells our end as LOCAL and, point to point, the far one as ADDRESS. */
-	addr.prefix.addr = get_addr(attrs[IFA_LOCAL] ? attrs[IFA_LOCAL] : attrs[IFA_ADDRESS],
-				    ifa.ifa_family);
+	addr.prefix.addr =
+		get_addr(attrs[IFA_LOCAL] ? attrs[IFA_LOCAL] : attrs[IFA_ADDRESS], ifa.ifa_family);
 	addr.prefix.len = ifa.ifa_prefixlen;
 	if (addr.prefix.addr.family == CW_FAMILY_NONE ||
-	    addr.prefix.len > cw_family_bits(addr.prefix.addr.family))
+		addr.prefix.len > cw_family_bits(addr.prefix.addr.family))
 		return false;
 	addr.ifindex = (int)ifa.ifa_index;
-	addr.kernel_made = addr.prefix.addr.family == CW_FAMILY_IPV6 &&
-			   ifa.ifa_scope == RT_SCOPE_LINK;
+	addr.kernel_made =
+		addr.prefix.addr.family == CW_FAMILY_IPV6 && ifa.ifa_scope == RT_SCOPE_LINK;
 	*ret_addr = addr;
 	return true;
 }
@@ -119,7 +119,7 @@ static uint16_t mode_flags(enum cw_nl_route_mode mode)
 }
 
 static size_t build_route(uint16_t type, uint16_t flags, uint8_t scope,
-			  const struct cw_nl_route *route, void *buf, size_t size)
+	const struct cw_nl_route *route, void *buf, size_t size)
 {
 	bool unreachable = route->kind == CW_ROUTE_UNREACHABLE;
 	struct rtmsg rtm = {
@@ -136,27 +136,27 @@ static size_t build_route(uint16_t type, uint16_t flags, uint8_t scope,
 		return 0;
 	memcpy(mnl_nlmsg_get_payload(nlh), &rtm, sizeof(rtm));
 	if ((route->dst.len && !put_addr(nlh, size, RTA_DST, &route->dst.addr)) ||
-	    (route->metric && !cw_nl_put_u32(nlh, size, RTA_PRIORITY, route->metric)))
+		(route->metric && !cw_nl_put_u32(nlh, size, RTA_PRIORITY, route->metric)))
 		return 0;
 	if (unreachable)
 		return nlh->nlmsg_len;
 	if (route->src.family != CW_FAMILY_NONE &&
-	    (route->src.family != route->dst.addr.family ||
-	     !put_addr(nlh, size, RTA_PREFSRC, &route->src)))
+		(route->src.family != route->dst.addr.family ||
+			!put_addr(nlh, size, RTA_PREFSRC, &route->src)))
 		return 0;
 	if (!cw_nl_put_u32(nlh, size, RTA_OIF, (uint32_t)route->ifindex))
 		return 0;
 	return nlh->nlmsg_len;
 }
 
-size_t cw_nl_build_newroute(const struct cw_nl_route *route, enum cw_nl_route_mode mode, void *buf,
-			    size_t size)
+size_t cw_nl_build_newroute(
+	const struct cw_nl_route *route, enum cw_nl_route_mode mode, void *buf, size_t size)
 {
 	/* IPv4: what is on a device without a gateway has link scope. IPv6 knows no scopes. */
 	bool link = route->dst.addr.family == CW_FAMILY_IPV4 && route->kind == CW_ROUTE_UNICAST;
 
-	return build_route(RTM_NEWROUTE, mode_flags(mode),
-			   link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE, route, buf, size);
+	return build_route(RTM_NEWROUTE, mode_flags(mode), link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE,
+		route, buf, size);
 }
 
 size_t cw_nl_build_delroute(const struct cw_nl_route *route, void *buf, size_t size)
@@ -187,9 +187,9 @@ bool cw_nl_parse_route(const void *msg, size_t len, struct cw_nl_route *ret_rout
 	struct rtmsg rtm;
 
 	if (!cw_nl_head(msg, len, &rtm, sizeof(rtm)) ||
-	    (nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE) ||
-	    rtm.rtm_protocol != CW_ROUTE_PROTOCOL || (rtm.rtm_flags & RTM_F_CLONED) ||
-	    (rtm.rtm_family != AF_INET && rtm.rtm_family != AF_INET6))
+		(nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_DELROUTE) ||
+		rtm.rtm_protocol != CW_ROUTE_PROTOCOL || (rtm.rtm_flags & RTM_F_CLONED) ||
+		(rtm.rtm_family != AF_INET && rtm.rtm_family != AF_INET6))
 		return false;
 	cw_nl_attrs(nlh, sizeof(rtm), attrs, RTA_MAX + 1);
 	if (cw_nl_attr_u32(attrs[RTA_TABLE], rtm.rtm_table) != RT_TABLE_MAIN)
@@ -204,7 +204,7 @@ bool cw_nl_parse_route(const void *msg, size_t len, struct cw_nl_route *ret_rout
 	route.dst.addr.family = rtm.rtm_family == AF_INET ? CW_FAMILY_IPV4 : CW_FAMILY_IPV6;
 	route.dst.len = rtm.rtm_dst_len;
 	if (route.dst.len > cw_family_bits(route.dst.addr.family) ||
-	    (route.dst.len && !attrs[RTA_DST]))
+		(route.dst.len && !attrs[RTA_DST]))
 		return false;
 	route.dst = cw_prefix_network(&route.dst);
 	route.metric = cw_nl_attr_u32(attrs[RTA_PRIORITY], 0);

@@ -54,7 +54,7 @@ bool cw_nl_parse_link(const void *msg, size_t len, struct cw_nl_link *ret_link);
 struct cw_nl_ifaddr {
 	int ifindex;
 	struct cw_prefix prefix; /* host bits kept */
-	bool kernel_made;	 /* an IPv6 link-local one */
+	bool kernel_made;        /* an IPv6 link-local one */
 };
 
 size_t cw_nl_build_newaddr(int ifindex, const struct cw_prefix *addr, void *buf, size_t size);
@@ -81,8 +81,8 @@ enum cw_nl_route_mode {
 	CW_NL_ROUTE_REPLACE, /* take its place */
 };
 
-size_t cw_nl_build_newroute(const struct cw_nl_route *route, enum cw_nl_route_mode mode, void *buf,
-			    size_t size);
+size_t cw_nl_build_newroute(
+	const struct cw_nl_route *route, enum cw_nl_route_mode mode, void *buf, size_t size);
 size_t cw_nl_build_delroute(const struct cw_nl_route *route, void *buf, size_t size);
 size_t cw_nl_build_route_dump(enum cw_family family, void *buf, size_t size);
 /* False also for what is not a route of ours (CW_ROUTE_PROTOCOL) in the main table. */

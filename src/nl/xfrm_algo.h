@@ -16,8 +16,8 @@
 
 struct cw_xfrm_enc {
 	enum cw_enc enc;
-	const char *name;      /* in the kernel's crypto layer */
-	uint8_t key_bytes[3];  /* lengths allowed, without salt; 0: no more */
+	const char *name;     /* in the kernel's crypto layer */
+	uint8_t key_bytes[3]; /* lengths allowed, without salt; 0: no more */
 	uint8_t salt_bytes;
 	uint16_t icv_bits; /* AEAD: bits of the check value; 0: not an AEAD */
 };

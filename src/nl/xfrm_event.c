@@ -9,8 +9,8 @@
 #include "nl/nl_buf.h"
 #include "nl/xfrm_wire.h"
 
-static bool parse_acquire(const struct nlmsghdr *nlh, size_t len, struct cw_kernel_event *ev,
-			  uint32_t *if_id)
+static bool parse_acquire(
+	const struct nlmsghdr *nlh, size_t len, struct cw_kernel_event *ev, uint32_t *if_id)
 {
 	const struct nlattr *attrs[XFRMA_MAX + 1];
 	struct xfrm_user_acquire acquire;
@@ -35,8 +35,8 @@ static bool parse_acquire(const struct nlmsghdr *nlh, size_t len, struct cw_kern
 	return true;
 }
 
-static bool parse_expire(const struct nlmsghdr *nlh, size_t len, struct cw_kernel_event *ev,
-			 uint32_t *if_id)
+static bool parse_expire(
+	const struct nlmsghdr *nlh, size_t len, struct cw_kernel_event *ev, uint32_t *if_id)
 {
 	const struct nlattr *attrs[XFRMA_MAX + 1];
 	struct xfrm_user_expire expire;
@@ -55,8 +55,8 @@ static bool parse_expire(const struct nlmsghdr *nlh, size_t len, struct cw_kerne
 	return true;
 }
 
-static bool parse_mapping(const struct nlmsghdr *nlh, size_t len, struct cw_kernel_event *ev,
-			  uint32_t *if_id)
+static bool parse_mapping(
+	const struct nlmsghdr *nlh, size_t len, struct cw_kernel_event *ev, uint32_t *if_id)
 {
 	struct xfrm_user_mapping mapping;
 
@@ -74,8 +74,8 @@ static bool parse_mapping(const struct nlmsghdr *nlh, size_t len, struct cw_kern
 	return true;
 }
 
-bool cw_xfrm_parse_event(const void *msg, size_t len, struct cw_kernel_event *ret_ev,
-			 uint32_t *ret_if_id)
+bool cw_xfrm_parse_event(
+	const void *msg, size_t len, struct cw_kernel_event *ret_ev, uint32_t *ret_if_id)
 {
 	struct cw_kernel_event ev = { 0 };
 	const struct nlmsghdr *nlh = msg;

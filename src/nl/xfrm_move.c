@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel can't change an SA's outer addresses in place, so the SA is read, rebuilt here with
- * everything it had, and added again. What the kernel told is copied attribute by attribute, so that
- * one which this code does not know survives too.
+ * everything it had, and added again. What the kernel told is copied attribute by attribute, so
+ * that one which this code does not know survives too.
  */
 #include "nl/xfrm_msg.h"
 
@@ -42,8 +42,8 @@ static void skip_legacy(struct xfrm_replay_state *replay, uint32_t skip)
 	replay->oseq = replay->oseq > UINT32_MAX - skip ? UINT32_MAX : replay->oseq + skip;
 }
 
-static bool put_replay(struct nlmsghdr *nlh, size_t size, const struct nlattr *attr, uint32_t skip,
-		       bool esn)
+static bool put_replay(
+	struct nlmsghdr *nlh, size_t size, const struct nlattr *attr, uint32_t skip, bool esn)
 {
 	struct xfrm_replay_state old;
 	struct xfrm_replay_state_esn head;
@@ -108,17 +108,17 @@ static bool left_out(uint16_t type, const struct nlattr **attrs, const struct cw
 #define TYPES 64 /* attribute types copied; the kernel has 35 now */
 
 size_t cw_xfrm_build_moved(const void *got, size_t got_len, const struct cw_xfrm_move *move,
-			   bool update, void *buf, size_t size)
+	bool update, void *buf, size_t size)
 {
 	struct nlmsghdr *nlh = cw_nl_begin(buf, size, update ? XFRM_MSG_UPDSA : XFRM_MSG_NEWSA, 0,
-					   sizeof(struct xfrm_usersa_info));
+		sizeof(struct xfrm_usersa_info));
 	const struct nlattr *attrs[TYPES], *replay;
 	struct xfrm_usersa_info info;
 	struct cw_xfrm_state state;
 
 	if (!nlh || !cw_xfrm_parse_sa(got, got_len, &state) || !keys_shown(&state) ||
-	    !cw_nl_head(got, got_len, &info, sizeof(info)) ||
-	    cw_xfrm_af(move->src.family) == AF_UNSPEC || move->src.family != move->dst.family)
+		!cw_nl_head(got, got_len, &info, sizeof(info)) ||
+		cw_xfrm_af(move->src.family) == AF_UNSPEC || move->src.family != move->dst.family)
 		return 0;
 	cw_nl_attrs(got, sizeof(info), attrs, TYPES);
 	/* The kernel gave a transport mode SA the outer family as its selector's. */
@@ -133,14 +133,17 @@ size_t cw_xfrm_build_moved(const void *got, size_t got_len, const struct cw_xfrm
 	for (uint16_t type = 0; type < TYPES; type++) {
 		if (!attrs[type] || left_out(type, attrs, move))
 			continue;
-		if (!cw_nl_put(nlh, size, type, mnl_attr_get_payload(attrs[type]), cw_nl_attr_len(attrs[type])))
+		if (!cw_nl_put(nlh, size, type, mnl_attr_get_payload(attrs[type]),
+			    cw_nl_attr_len(attrs[type])))
 			return 0;
 	}
-	/* A moved SA is as old and as used as it was: its lifetimes go on, and so do its counters. */
+	/* A moved SA is as old and as used as it was: its lifetimes go on, and so do its counters.
+	 */
 	if (!put_encap(nlh, size, move) ||
-	    !cw_nl_put(nlh, size, XFRMA_LTIME_VAL, &info.curlft, sizeof(info.curlft)))
+		!cw_nl_put(nlh, size, XFRMA_LTIME_VAL, &info.curlft, sizeof(info.curlft)))
 		return 0;
-	replay = attrs[XFRMA_REPLAY_ESN_VAL] ? attrs[XFRMA_REPLAY_ESN_VAL] : attrs[XFRMA_REPLAY_VAL];
+	replay =
+		attrs[XFRMA_REPLAY_ESN_VAL] ? attrs[XFRMA_REPLAY_ESN_VAL] : attrs[XFRMA_REPLAY_VAL];
 	if (replay && !put_replay(nlh, size, replay, move->skip, state.sa.esn))
 		return 0;
 	return nlh->nlmsg_len;

@@ -31,7 +31,7 @@ bool cw_xfrm_state_ours(const struct cw_xfrm_state *state)
 
 /* width_bits: check value or truncation length, NULL for a plain cipher. */
 static bool put_algo(struct nlmsghdr *nlh, size_t size, uint16_t type, const char *name,
-		     const uint32_t *width_bits, const uint8_t *key, size_t key_len)
+	const uint32_t *width_bits, const uint8_t *key, size_t key_len)
 {
 	uint8_t payload[NAME_BYTES + 8 + KEY_BYTES_MAX] = { 0 };
 	uint32_t key_bits = (uint32_t)key_len * 8;
@@ -64,18 +64,17 @@ static bool put_algos(struct nlmsghdr *nlh, size_t size, const struct cw_sa *sa)
 		return false;
 	if (enc->icv_bits) {
 		bits = enc->icv_bits;
-		return sa->integ == CW_INTEG_NONE &&
-		       put_algo(nlh, size, XFRMA_ALG_AEAD, enc->name, &bits, sa->enc_key,
-				sa->enc_key_len);
+		return sa->integ == CW_INTEG_NONE && put_algo(nlh, size, XFRMA_ALG_AEAD, enc->name,
+							     &bits, sa->enc_key, sa->enc_key_len);
 	}
 	/* RFC 4303 3.2.2: encryption without integrity is not to be used. */
 	if (!integ || sa->integ_key_len != integ->key_bytes)
 		return false;
 	bits = integ->trunc_bits;
-	return put_algo(nlh, size, XFRMA_ALG_CRYPT, enc->name, NULL, sa->enc_key,
-			sa->enc_key_len) &&
+	return put_algo(
+		       nlh, size, XFRMA_ALG_CRYPT, enc->name, NULL, sa->enc_key, sa->enc_key_len) &&
 	       put_algo(nlh, size, XFRMA_ALG_AUTH_TRUNC, integ->name, &bits, sa->integ_key,
-			sa->integ_key_len);
+		       sa->integ_key_len);
 }
 
 static bool put_encap(struct nlmsghdr *nlh, size_t size, uint16_t sport, uint16_t dport)
@@ -112,19 +111,20 @@ static uint64_t unlimit(uint64_t value)
 	return value == XFRM_INF ? 0 : value;
 }
 
-size_t cw_xfrm_build_sa(const struct cw_sa *sa, bool update, uint32_t window, void *buf, size_t size)
+size_t cw_xfrm_build_sa(
+	const struct cw_sa *sa, bool update, uint32_t window, void *buf, size_t size)
 {
 	struct nlmsghdr *nlh = cw_nl_begin(buf, size, update ? XFRM_MSG_UPDSA : XFRM_MSG_NEWSA, 0,
-					   sizeof(struct xfrm_usersa_info));
+		sizeof(struct xfrm_usersa_info));
 	bool long_replay = sa->esn || window > 32;
 	struct xfrm_usersa_info info = {
 		.id = { .spi = htonl(sa->key.spi), .proto = IPPROTO_ESP },
 		.lft = { .soft_byte_limit = limit(sa->life.soft_bytes),
-			 .hard_byte_limit = limit(sa->life.hard_bytes),
-			 .soft_packet_limit = limit(sa->life.soft_packets),
-			 .hard_packet_limit = limit(sa->life.hard_packets),
-			 .soft_add_expires_seconds = sa->life.soft_s,
-			 .hard_add_expires_seconds = sa->life.hard_s },
+			.hard_byte_limit = limit(sa->life.hard_bytes),
+			.soft_packet_limit = limit(sa->life.soft_packets),
+			.hard_packet_limit = limit(sa->life.hard_packets),
+			.soft_add_expires_seconds = sa->life.soft_s,
+			.hard_add_expires_seconds = sa->life.hard_s },
 		.reqid = sa->reqid,
 		.family = cw_xfrm_af(sa->key.src.family),
 		.mode = sa->tunnel_mode ? XFRM_MODE_TUNNEL : XFRM_MODE_TRANSPORT,
@@ -135,8 +135,8 @@ size_t cw_xfrm_build_sa(const struct cw_sa *sa, bool update, uint32_t window, vo
 		return 0;
 	cw_xfrm_put_addr(&sa->key.src, &info.saddr);
 	cw_xfrm_put_addr(&sa->key.dst, &info.id.daddr);
-	/* The selector stays empty. Without this flag the kernel would give it the outer family, and
-	 * the SA would refuse packets of the other one. Only tunnel mode can carry both. */
+	/* The selector stays empty. Without this flag the kernel would give it the outer family,
+	 * and the SA would refuse packets of the other one. Only tunnel mode can carry both. */
 	if (sa->tunnel_mode)
 		info.flags |= XFRM_STATE_AF_UNSPEC;
 	if (sa->no_copy_ecn)
@@ -148,16 +148,16 @@ size_t cw_xfrm_build_sa(const struct cw_sa *sa, bool update, uint32_t window, vo
 	memcpy(mnl_nlmsg_get_payload(nlh), &info, sizeof(info));
 
 	if (!put_algos(nlh, size, sa) ||
-	    (sa->encap && !put_encap(nlh, size, sa->encap_sport, sa->encap_dport)) ||
-	    !cw_xfrm_put_mark(nlh, size, sa->key.mark, sa->key.mark_mask) ||
-	    (long_replay && !put_replay(nlh, size, window)) ||
-	    (sa->key.if_id && !cw_nl_put_u32(nlh, size, XFRMA_IF_ID, sa->key.if_id)))
+		(sa->encap && !put_encap(nlh, size, sa->encap_sport, sa->encap_dport)) ||
+		!cw_xfrm_put_mark(nlh, size, sa->key.mark, sa->key.mark_mask) ||
+		(long_replay && !put_replay(nlh, size, window)) ||
+		(sa->key.if_id && !cw_nl_put_u32(nlh, size, XFRMA_IF_ID, sa->key.if_id)))
 		return 0;
 	return nlh->nlmsg_len;
 }
 
 static size_t build_allocspi(const struct xfrm_userspi_info *want, uint32_t mark, uint32_t mask,
-			     uint32_t if_id, void *buf, size_t size)
+	uint32_t if_id, void *buf, size_t size)
 {
 	struct nlmsghdr *nlh = cw_nl_begin(buf, size, XFRM_MSG_ALLOCSPI, 0, sizeof(*want));
 
@@ -165,19 +165,19 @@ static size_t build_allocspi(const struct xfrm_userspi_info *want, uint32_t mark
 		return 0;
 	memcpy(mnl_nlmsg_get_payload(nlh), want, sizeof(*want));
 	if (!cw_xfrm_put_mark(nlh, size, mark, mask) ||
-	    (if_id && !cw_nl_put_u32(nlh, size, XFRMA_IF_ID, if_id)))
+		(if_id && !cw_nl_put_u32(nlh, size, XFRMA_IF_ID, if_id)))
 		return 0;
 	return nlh->nlmsg_len;
 }
 
 size_t cw_xfrm_build_allocspi(const struct cw_addr *src, const struct cw_addr *dst, uint32_t reqid,
-			      uint32_t min, uint32_t max, void *buf, size_t size)
+	uint32_t min, uint32_t max, void *buf, size_t size)
 {
 	struct xfrm_userspi_info want = {
 		.info = { .id.proto = IPPROTO_ESP,
-			  .reqid = reqid,
-			  .family = cw_xfrm_af(src->family),
-			  .mode = XFRM_MODE_TUNNEL },
+			.reqid = reqid,
+			.family = cw_xfrm_af(src->family),
+			.mode = XFRM_MODE_TUNNEL },
 		.min = min,
 		.max = max,
 	};
@@ -189,15 +189,15 @@ size_t cw_xfrm_build_allocspi(const struct cw_addr *src, const struct cw_addr *d
 	return build_allocspi(&want, 0, 0, 0, buf, size);
 }
 
-size_t cw_xfrm_build_claim(const struct cw_xfrm_state *larval, uint32_t min, uint32_t max, void *buf,
-			   size_t size)
+size_t cw_xfrm_build_claim(
+	const struct cw_xfrm_state *larval, uint32_t min, uint32_t max, void *buf, size_t size)
 {
 	const struct cw_sa_key *key = &larval->sa.key;
 	struct xfrm_userspi_info want = {
 		.info = { .id.proto = larval->proto,
-			  .reqid = larval->sa.reqid,
-			  .family = cw_xfrm_af(key->src.family),
-			  .mode = larval->sa.tunnel_mode ? XFRM_MODE_TUNNEL : XFRM_MODE_TRANSPORT },
+			.reqid = larval->sa.reqid,
+			.family = cw_xfrm_af(key->src.family),
+			.mode = larval->sa.tunnel_mode ? XFRM_MODE_TUNNEL : XFRM_MODE_TRANSPORT },
 		.min = min,
 		.max = max,
 	};
@@ -223,7 +223,7 @@ static size_t build_sa_id(uint16_t type, const struct cw_sa_key *key, void *buf,
 	memcpy(mnl_nlmsg_get_payload(nlh), &id, sizeof(id));
 	cw_xfrm_put_addr(&key->src, &src);
 	if (!cw_nl_put(nlh, size, XFRMA_SRCADDR, &src, sizeof(src)) ||
-	    !cw_xfrm_put_mark(nlh, size, key->mark, key->mark_mask))
+		!cw_xfrm_put_mark(nlh, size, key->mark, key->mark_mask))
 		return 0;
 	return nlh->nlmsg_len;
 }
@@ -249,7 +249,7 @@ size_t cw_xfrm_build_sa_dump(void *buf, size_t size)
 
 /* Name, width and key of an algorithm attribute. with_width: it has one. */
 static bool get_algo(const struct nlattr *attr, bool with_width, char name[NAME_BYTES],
-		     uint32_t *ret_width, const uint8_t **ret_key, size_t *ret_key_len)
+	uint32_t *ret_width, const uint8_t **ret_key, size_t *ret_key_len)
 {
 	size_t head = NAME_BYTES + 4 + (with_width ? 4 : 0);
 	const uint8_t *data = cw_nl_attr_data(attr, head);
@@ -272,8 +272,8 @@ static bool get_algo(const struct nlattr *attr, bool with_width, char name[NAME_
 
 static bool get_algos(const struct nlattr **attrs, struct cw_xfrm_state *state)
 {
-	const struct nlattr *cipher = attrs[XFRMA_ALG_AEAD] ? attrs[XFRMA_ALG_AEAD] :
-							      attrs[XFRMA_ALG_CRYPT];
+	const struct nlattr *cipher =
+		attrs[XFRMA_ALG_AEAD] ? attrs[XFRMA_ALG_AEAD] : attrs[XFRMA_ALG_CRYPT];
 	struct cw_sa *sa = &state->sa;
 	const struct cw_xfrm_integ *integ;
 	const struct cw_xfrm_enc *enc;
@@ -284,14 +284,14 @@ static bool get_algos(const struct nlattr **attrs, struct cw_xfrm_state *state)
 			!attrs[XFRMA_ALG_COMP];
 	if (cipher) {
 		if (!get_algo(cipher, attrs[XFRMA_ALG_AEAD] != NULL, name, &width, &sa->enc_key,
-			      &sa->enc_key_len))
+			    &sa->enc_key_len))
 			return false;
 		enc = cw_xfrm_enc_by_name(name, width);
 		sa->enc = enc ? enc->enc : CW_ENC_NONE;
 	}
 	if (attrs[XFRMA_ALG_AUTH_TRUNC]) {
 		if (!get_algo(attrs[XFRMA_ALG_AUTH_TRUNC], true, name, &width, &sa->integ_key,
-			      &sa->integ_key_len))
+			    &sa->integ_key_len))
 			return false;
 		integ = cw_xfrm_integ_by_name(name, width);
 		sa->integ = integ ? integ->integ : CW_INTEG_NONE;
@@ -311,7 +311,7 @@ bool cw_xfrm_parse_sa(const void *msg, size_t len, struct cw_xfrm_state *ret_sta
 	const void *data;
 
 	if (!cw_nl_head(msg, len, &info, sizeof(info)) ||
-	    (nlh->nlmsg_type != XFRM_MSG_NEWSA && nlh->nlmsg_type != XFRM_MSG_UPDSA))
+		(nlh->nlmsg_type != XFRM_MSG_NEWSA && nlh->nlmsg_type != XFRM_MSG_UPDSA))
 		return false;
 	cw_nl_attrs(nlh, sizeof(info), attrs, XFRMA_MAX + 1);
 

@@ -26,9 +26,10 @@
 /* The kernel's longest replay window, in packets (XFRMA_REPLAY_ESN_MAX). */
 #define CW_XFRM_WINDOW_MAX 4096u
 
-/* An SA as the kernel tells it. Kernels that don't keep the time of the last use (6.1 does not) tell
- * that of the first in stats.last_use_s; the counters show whether it was used since. sa.inbound is unknown to it and false; the key pointers point into
- * the message. An algorithm that we have no row for is CW_ENC_NONE or CW_INTEG_NONE. */
+/* An SA as the kernel tells it. Kernels that don't keep the time of the last use (6.1 does not)
+ * tell that of the first in stats.last_use_s; the counters show whether it was used since.
+ * sa.inbound is unknown to it and false; the key pointers point into the message. An algorithm that
+ * we have no row for is CW_ENC_NONE or CW_INTEG_NONE. */
 struct cw_xfrm_state {
 	struct cw_sa sa;
 	struct cw_sa_stats stats;
@@ -61,15 +62,17 @@ bool cw_xfrm_policy_ours(const struct cw_xfrm_pol *pol);
 /* ---- SAs ---- */
 
 size_t cw_xfrm_build_allocspi(const struct cw_addr *src, const struct cw_addr *dst, uint32_t reqid,
-			      uint32_t min, uint32_t max, void *buf, size_t size);
+	uint32_t min, uint32_t max, void *buf, size_t size);
 
 /* Gives an SPI to a larval entry that has none, as an acquire leaves one, so that it can be named
  * and deleted: an ALLOCSPI that fits it in everything finds it and makes no other. */
-size_t cw_xfrm_build_claim(const struct cw_xfrm_state *larval, uint32_t min, uint32_t max, void *buf,
-			   size_t size);
+size_t cw_xfrm_build_claim(
+	const struct cw_xfrm_state *larval, uint32_t min, uint32_t max, void *buf, size_t size);
 
-/* update: fill the larval entry of the SPI, else add. window: sa->replay_window or what replaces it. */
-size_t cw_xfrm_build_sa(const struct cw_sa *sa, bool update, uint32_t window, void *buf, size_t size);
+/* update: fill the larval entry of the SPI, else add. window: sa->replay_window or what replaces
+ * it. */
+size_t cw_xfrm_build_sa(
+	const struct cw_sa *sa, bool update, uint32_t window, void *buf, size_t size);
 size_t cw_xfrm_build_delsa(const struct cw_sa_key *key, void *buf, size_t size);
 size_t cw_xfrm_build_getsa(const struct cw_sa_key *key, void *buf, size_t size);
 size_t cw_xfrm_build_sa_dump(void *buf, size_t size);
@@ -78,7 +81,7 @@ size_t cw_xfrm_build_sa_dump(void *buf, size_t size);
  * counters, replay state and every attribute, known or not. update: the kernel's entry keeps its
  * addresses and only takes the ports. 0 also when the kernel does not show the keys (lockdown). */
 size_t cw_xfrm_build_moved(const void *got, size_t got_len, const struct cw_xfrm_move *move,
-			   bool update, void *buf, size_t size);
+	bool update, void *buf, size_t size);
 
 bool cw_xfrm_parse_sa(const void *msg, size_t len, struct cw_xfrm_state *ret_state);
 
@@ -94,7 +97,7 @@ bool cw_xfrm_parse_policy(const void *msg, size_t len, struct cw_xfrm_pol *ret_p
 /* ---- events ---- */
 
 /* ACQUIRE, EXPIRE or MAPPING. ret_if_id: of the SA or policy, 0 where the message has none. */
-bool cw_xfrm_parse_event(const void *msg, size_t len, struct cw_kernel_event *ret_ev,
-			 uint32_t *ret_if_id);
+bool cw_xfrm_parse_event(
+	const void *msg, size_t len, struct cw_kernel_event *ret_ev, uint32_t *ret_if_id);
 
 #endif

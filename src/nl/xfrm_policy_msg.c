@@ -17,7 +17,7 @@
 
 _Static_assert((int)CW_DIR_IN == XFRM_POLICY_IN && (int)CW_DIR_OUT == XFRM_POLICY_OUT &&
 		       (int)CW_DIR_FWD == XFRM_POLICY_FWD,
-	       "directions have the kernel's numbers");
+	"directions have the kernel's numbers");
 
 static uint64_t tag_of(uint32_t reqid)
 {
@@ -28,7 +28,7 @@ bool cw_xfrm_policy_ours(const struct cw_xfrm_pol *pol)
 {
 	return !pol->socket &&
 	       (cw_xfrm_id_ours(pol->policy.if_id) || cw_xfrm_id_ours(pol->policy.mark) ||
-		cw_xfrm_reqid_ours(pol->policy.reqid) || pol->tagged);
+		       cw_xfrm_reqid_ours(pol->policy.reqid) || pol->tagged);
 }
 
 static bool put_template(struct nlmsghdr *nlh, size_t size, const struct cw_policy *policy)
@@ -59,15 +59,15 @@ static bool put_ids(struct nlmsghdr *nlh, size_t size, const struct cw_policy *p
 
 size_t cw_xfrm_build_policy(const struct cw_policy *policy, bool update, void *buf, size_t size)
 {
-	struct nlmsghdr *nlh = cw_nl_begin(buf, size,
-					   update ? XFRM_MSG_UPDPOLICY : XFRM_MSG_NEWPOLICY, 0,
-					   sizeof(struct xfrm_userpolicy_info));
+	struct nlmsghdr *nlh =
+		cw_nl_begin(buf, size, update ? XFRM_MSG_UPDPOLICY : XFRM_MSG_NEWPOLICY, 0,
+			sizeof(struct xfrm_userpolicy_info));
 	bool protect = policy->action == CW_POLICY_PROTECT;
 	struct xfrm_userpolicy_info info = {
 		.lft = { .soft_byte_limit = XFRM_INF,
-			 .hard_byte_limit = XFRM_INF,
-			 .soft_packet_limit = XFRM_INF,
-			 .hard_packet_limit = protect ? XFRM_INF : tag_of(policy->reqid) },
+			.hard_byte_limit = XFRM_INF,
+			.soft_packet_limit = XFRM_INF,
+			.hard_packet_limit = protect ? XFRM_INF : tag_of(policy->reqid) },
 		.priority = policy->priority,
 		.dir = (uint8_t)policy->dir,
 		.action = policy->action == CW_POLICY_DROP ? XFRM_POLICY_BLOCK : XFRM_POLICY_ALLOW,
@@ -121,8 +121,8 @@ bool cw_xfrm_parse_policy(const void *msg, size_t len, struct cw_xfrm_pol *ret_p
 	const void *data;
 
 	if (!cw_nl_head(msg, len, &info, sizeof(info)) ||
-	    (nlh->nlmsg_type != XFRM_MSG_NEWPOLICY && nlh->nlmsg_type != XFRM_MSG_UPDPOLICY) ||
-	    !cw_xfrm_get_selector(&info.sel, &pol.policy.sel))
+		(nlh->nlmsg_type != XFRM_MSG_NEWPOLICY && nlh->nlmsg_type != XFRM_MSG_UPDPOLICY) ||
+		!cw_xfrm_get_selector(&info.sel, &pol.policy.sel))
 		return false;
 	cw_nl_attrs(nlh, sizeof(info), attrs, XFRMA_MAX + 1);
 

@@ -56,7 +56,7 @@ bool cw_xfrm_put_selector(const struct cw_selector *sel, struct xfrm_selector *r
 	unsigned bits = cw_family_bits(sel->src.addr.family);
 
 	if (bits == 0 || sel->src.addr.family != sel->dst.addr.family || sel->src.len > bits ||
-	    sel->dst.len > bits)
+		sel->dst.len > bits)
 		return false;
 	*ret = (struct xfrm_selector){
 		.family = cw_xfrm_af(sel->src.addr.family),

@@ -4,7 +4,7 @@
  *
  * src/nl/kernel implements it over netlink; tests implement it in memory. Every call is synchronous
  * and short, may come from any thread (libcharon asks for SAs and policies on its own threads, the
- * daemon asks for interfaces and routes on the loop) and runs under the implementation's one lock.
+ * daemon asks for interfaces and routes on the loop); the implementation locks.
  * Calls are idempotent where the text says "ensure" or "sync".
  *
  * What is ours: links whose if_id (xfrm) or key (VTI) lies in CW_IF_ID_BASE..+CW_IF_ID_SPAN, SAs and
@@ -100,7 +100,9 @@ struct cw_sa {
 
 struct cw_sa_stats {
 	uint64_t bytes, packets;
-	uint64_t last_use_s; /* seconds since 1970 (the kernel's own); 0: never */
+	/* Seconds since 1970 (the kernel's own); 0: never. Of the first use where the kernel does not
+	 * keep the last (Linux 6.1): compare the counters. */
+	uint64_t last_use_s;
 	uint64_t added_s;
 };
 

@@ -20,7 +20,7 @@ bool check(bool cond, const char *what, const char *file, int line);
 
 /* rc must be `want`; prints the kernel's words when it is not. */
 bool check_rc(enum cw_rc rc, enum cw_rc want, const struct cw_kernel_err *err, const char *what,
-	      const char *file, int line);
+	const char *file, int line);
 #define CHECK_RC(call, want) check_rc((call), (want), &err, #call, __FILE__, __LINE__)
 
 /* Exit code of a shell command. */
@@ -33,7 +33,7 @@ struct cw_prefix prefix(const char *text);
 
 /* Reads events until one of that kind comes or seconds pass. False then. */
 bool wait_event(struct cw_kernel *k, enum cw_kernel_event_kind kind, int seconds,
-		struct cw_kernel_event *ret);
+	struct cw_kernel_event *ret);
 /* Takes all that wait; number of those of that kind. */
 size_t drain_events(struct cw_kernel *k, enum cw_kernel_event_kind kind);
 
@@ -46,5 +46,7 @@ void test_traffic(struct cw_kernel *k);
 void test_policies(struct cw_kernel *k);
 void test_links(struct cw_kernel *k, enum cw_link_kind kind);
 void test_routes(struct cw_kernel *k, enum cw_link_kind kind);
+/* Over interfaces that any kernel has. */
+void test_plain_routes(struct cw_kernel *k);
 
 #endif

@@ -6,9 +6,9 @@
  */
 #include "check.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <arpa/inet.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
@@ -42,12 +42,12 @@ bool check(bool cond, const char *what, const char *file, int line)
 }
 
 bool check_rc(enum cw_rc rc, enum cw_rc want, const struct cw_kernel_err *err, const char *what,
-	      const char *file, int line)
+	const char *file, int line)
 {
 	if (rc == want)
 		return true;
 	printf("%s:%d: \"%s\" (errno %d: %s; \"%s\"), should be \"%s\": %s\n", file, line,
-	       cw_rc_name(rc), err->err, strerror(err->err), err->text, cw_rc_name(want), what);
+		cw_rc_name(rc), err->err, strerror(err->err), err->text, cw_rc_name(want), what);
 	failures++;
 	return false;
 }
@@ -140,7 +140,7 @@ static void on_event(const struct cw_kernel_event *ev, void *arg)
 }
 
 bool wait_event(struct cw_kernel *k, enum cw_kernel_event_kind kind, int seconds,
-		struct cw_kernel_event *ret)
+	struct cw_kernel_event *ret)
 {
 	struct pollfd p = { .fd = k->ops->event_fd(k), .events = POLLIN };
 	struct hunt h = { .kind = kind };
@@ -235,9 +235,9 @@ static void hold(int ready)
 		_exit(1);
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) < 0 ||
-	    cw_kernel_nl_new(&k, &err) != CW_OK ||
-	    k->ops->socket_espinudp(k, fd, CW_FAMILY_IPV4, &err) != CW_OK ||
-	    write(ready, &one, 1) != 1)
+		cw_kernel_nl_new(&k, &err) != CW_OK ||
+		k->ops->socket_espinudp(k, fd, CW_FAMILY_IPV4, &err) != CW_OK ||
+		write(ready, &one, 1) != 1)
 		_exit(1);
 	for (;;)
 		pause();
@@ -262,7 +262,7 @@ static bool make_world(void)
 	return sh("ip link set lo up && ip link add v0 type veth peer name v1 netns %d && "
 		  "ip addr add 192.0.2.1/24 dev v0 && ip addr add 192.0.2.99/24 dev v0 && "
 		  "ip link set v0 up",
-		  peer_pid) == 0 &&
+		       peer_pid) == 0 &&
 	       in_peer("sh -c 'ip link set lo up && ip addr add 192.0.2.2/24 dev v1 && "
 		       "ip addr add 192.0.2.3/24 dev v1 && ip link set v1 up'") == 0;
 }
@@ -279,14 +279,13 @@ static void test_probe(struct cw_kernel *k, int argc, char **argv, struct cw_ker
 {
 	CHECK(k->ops->probe(k, caps) == CW_OK);
 	printf("%s: xfrm %d esp4 %d esp6 %d xfrm_interface %d vti %d vti6 %d net_admin %d \"%s\"\n",
-	       caps->release, caps->xfrm, caps->esp4, caps->esp6, caps->xfrm_interface, caps->vti,
-	       caps->vti6, caps->net_admin, caps->why);
+		caps->release, caps->xfrm, caps->esp4, caps->esp6, caps->xfrm_interface, caps->vti,
+		caps->vti6, caps->net_admin, caps->why);
 	CHECK(caps->xfrm && caps->net_admin);
 	CHECK(!wanted(argc, argv, "--need-esp") || (caps->esp4 && caps->esp6));
 	CHECK(!wanted(argc, argv, "--need-xfrm") || caps->xfrm_interface);
 	CHECK(!wanted(argc, argv, "--need-vti") || (caps->vti && caps->vti6));
-	CHECK((caps->why[0] == '\0') ==
-	      (caps->esp4 && caps->esp6 && caps->xfrm_interface));
+	CHECK((caps->why[0] == '\0') == (caps->esp4 && caps->esp6 && caps->xfrm_interface));
 	CHECK(sh("test -z \"$(ip xfrm state)\" && ! ip link show cw-probe 2>/dev/null") == 0);
 }
 
@@ -326,6 +325,9 @@ int main(int argc, char **argv)
 	test_proc(k);
 	part("policies", true, "");
 	test_policies(k);
+	part("routes", !caps.xfrm_interface && !caps.vti, "tested with the tunnels' interfaces");
+	if (!caps.xfrm_interface && !caps.vti)
+		test_plain_routes(k);
 	part("SAs", caps.esp4, "no ESP");
 	if (caps.esp4)
 		test_sas(k);

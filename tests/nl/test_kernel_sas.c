@@ -138,9 +138,10 @@ static void test_sa_life(struct cw_kernel *k)
 	struct cw_sa_stats stats;
 	uint32_t spi = 0, other = 0;
 
-	CHECK_RC(k->ops->spi_alloc(k, &there, &here, REQID, 0xc0000000, 0xcfffffff, &spi, &err), CW_OK);
+	CHECK_RC(k->ops->spi_alloc(k, &there, &here, REQID, 0xc0000000, 0xcfffffff, &spi, &err),
+		CW_OK);
 	CHECK_RC(k->ops->spi_alloc(k, &there, &here, REQID, 0xc0000000, 0xcfffffff, &other, &err),
-		 CW_OK);
+		CW_OK);
 	CHECK(spi >= 0xc0000000 && spi <= 0xcfffffff && other != spi);
 	CHECK_RC(k->ops->spi_alloc(k, &there, &here, 5, 1000, 2000, &other, &err), CW_E_INVALID);
 	/* The only SPI of a range, twice. */
@@ -198,7 +199,8 @@ static void test_sa_algorithms(struct cw_kernel *k)
 	enum cw_rc rc;
 
 	for (uint32_t i = 0; i < sizeof(algos) / sizeof(algos[0]); i++) {
-		static const uint8_t des3[24] = "01234567abcdefghABCDEFGH"; /* three keys that differ */
+		static const uint8_t des3[24] =
+			"01234567abcdefghABCDEFGH"; /* three keys that differ */
 
 		sa = gcm("192.0.2.1", i % 2 ? "192.0.2.2" : "2001:db8::2", 0x1000 + i);
 		if (i % 2 == 0)
@@ -239,11 +241,11 @@ static void test_sa_foreign(struct cw_kernel *k)
 
 	CHECK(sh("ip xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x5001 reqid 9 mode "
 		 "tunnel aead 'rfc4106(gcm(aes))' 0x%072d 128",
-		 1) == 0);
+		      1) == 0);
 	CHECK_RC(k->ops->sa_add(k, &sa, &err), CW_E_EXISTS);
 	CHECK_RC(k->ops->sa_del(k, &sa.key, &err), CW_E_DENIED);
 	CHECK_RC(k->ops->sa_update(k, &sa.key, &sa.key.src, &sa.key.dst, true, 4500, 4500, &err),
-		 CW_E_DENIED);
+		CW_E_DENIED);
 	CHECK_RC(k->ops->clean(k, NULL, 0, &removed, &err), CW_OK);
 	CHECK(removed == 0);
 	CHECK(sh_number("ip xfrm state | grep -c 'spi 0x00005001'") == 1);
@@ -287,9 +289,11 @@ static void far_side(const char *our, uint16_t port)
 		"ip xfrm state add src 192.0.2.2 dst %s proto esp spi 0x2002 reqid 1 mode tunnel "
 		"replay-window 128 flag af-unspec aead \"rfc4106(gcm(aes))\" "
 		"0x070102030405060708090a0b0c0d0e0f10%038d 128 encap espinudp 4500 %u 0.0.0.0; "
-		"ip xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir out tmpl src 192.0.2.2 dst %s "
+		"ip xfrm policy add src 10.2.0.0/16 dst 10.1.0.0/16 dir out tmpl src 192.0.2.2 dst "
+		"%s "
 		"proto esp reqid 1 mode tunnel; "
-		"ip xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir in tmpl src %s dst 192.0.2.2 "
+		"ip xfrm policy add src 10.1.0.0/16 dst 10.2.0.0/16 dir in tmpl src %s dst "
+		"192.0.2.2 "
 		"proto esp reqid 1 mode tunnel'",
 		our, 0, port, our, 0, port, our, our);
 }
@@ -315,7 +319,7 @@ static long seq_of(const char *which, uint32_t spi)
 {
 	return sh_number("ip -s xfrm state get src 0.0.0.0 dst %s proto esp spi %u | sed -n "
 			 "'s/.*%s \\(0x[0-9a-f]*\\).*/\\1/p'",
-			 spi == OUT_SPI ? "192.0.2.2" : "192.0.2.1", spi, which);
+		spi == OUT_SPI ? "192.0.2.2" : "192.0.2.1", spi, which);
 }
 
 static int ping(int count)
@@ -367,13 +371,15 @@ static void test_moves(struct cw_kernel *k)
 	/* Only ports, in place: the counter does not even jump. */
 	CHECK_RC(k->ops->sa_update(k, &out.key, &here, &there, true, 4501, 4500, &err), CW_OK);
 	CHECK(seq_of("oseq", OUT_SPI) == 10);
-	CHECK(sh_number("ip xfrm state | grep -c 'encap type espinudp sport 4501 dport 4500'") == 1);
+	CHECK(sh_number("ip xfrm state | grep -c 'encap type espinudp sport 4501 dport 4500'") ==
+		1);
 	CHECK_RC(k->ops->sa_update(k, &out.key, &here, &there, true, 4500, 4500, &err), CW_OK);
 	CHECK(ping(10) == 0);
 
 	/* The peer's port moves: the kernel says so, and the inbound SA follows. */
 	drain_events(k, CW_KEV_MAPPING);
-	in_peer("ip xfrm state update src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2002 reqid 1 mode "
+	in_peer("ip xfrm state update src 192.0.2.2 dst 192.0.2.1 proto esp spi 0x2002 reqid 1 "
+		"mode "
 		"tunnel replay-window 128 flag af-unspec aead 'rfc4106(gcm(aes))' "
 		"0x070102030405060708090a0b0c0d0e0f10%038d 128 encap espinudp 4777 4500 0.0.0.0",
 		0);
@@ -396,7 +402,7 @@ static void test_moves(struct cw_kernel *k)
 	out.key.src = moved;
 	CHECK_RC(k->ops->sa_query(k, &out.key, &after, &err), CW_OK);
 	CHECK(before.packets == 30 && after.packets == 30 && after.bytes == before.bytes &&
-	      after.added_s == before.added_s);
+		after.added_s == before.added_s);
 	CHECK(seq_of("oseq", OUT_SPI) == 30 + 16384);
 	CHECK_RC(k->ops->sa_query(k, &in.key, &before, &err), CW_OK);
 	CHECK_RC(k->ops->sa_update(k, &in.key, &there, &moved, true, 4777, 4500, &err), CW_OK);
@@ -404,10 +410,10 @@ static void test_moves(struct cw_kernel *k)
 	in.key.dst = moved;
 	CHECK_RC(k->ops->sa_query(k, &in.key, &after, &err), CW_OK);
 	CHECK(after.packets == before.packets && after.bytes == before.bytes &&
-	      after.added_s == before.added_s);
+		after.added_s == before.added_s);
 	CHECK(sh_number("ip -s xfrm state get src 0.0.0.0 dst 192.0.2.99 proto esp spi %u | sed -n "
 			"'s/.*seq-hi 0x0, seq \\(0x[0-9a-f]*\\).*/\\1/p'",
-			IN_SPI) == 30);
+		      IN_SPI) == 30);
 	CHECK(sh_number("ip xfrm state | grep -c 192.0.2.1") == 0);
 	far_side("192.0.2.99", 4500);
 	our_policies(k, "192.0.2.99", "192.0.2.2");
@@ -437,15 +443,17 @@ static void test_encap_change(struct cw_kernel *k)
 		sa.key.mark = IF_ID;
 		sa.key.mark_mask = 0xffffffff;
 		CHECK_RC(k->ops->sa_add(k, &sa, &err), CW_OK);
-		CHECK_RC(k->ops->sa_update(k, &sa.key, &sa.key.src, &sa.key.dst, true, 4500, 4500, &err),
-			 CW_OK);
+		CHECK_RC(k->ops->sa_update(
+				 k, &sa.key, &sa.key.src, &sa.key.dst, true, 4500, 4500, &err),
+			CW_OK);
 		CHECK(sh_number("ip xfrm state | grep -c 'encap type espinudp sport 4500'") == 1);
 		CHECK_RC(k->ops->sa_update(k, &sa.key, &sa.key.src, &sa.key.dst, false, 0, 0, &err),
-			 CW_OK);
+			CW_OK);
 		CHECK(sh_number("ip xfrm state | grep -c encap") == 0);
 		CHECK(sh_number("ip xfrm state | grep -c 'mark 0x63770001/0xffffffff'") == 1);
 		CHECK(sh_number("ip -s xfrm state | grep -c 'hard 9(packets)'") == 1);
-		CHECK(sh_number("ip -s xfrm state | grep -c 'expire add: soft 3000(sec), hard 3600(sec)'") == 1);
+		CHECK(sh_number("ip -s xfrm state | grep -c 'expire add: soft 3000(sec), hard "
+				"3600(sec)'") == 1);
 		CHECK_RC(k->ops->sa_query(k, &sa.key, &stats, &err), CW_OK);
 		CHECK_RC(k->ops->sa_del(k, &sa.key, &err), CW_OK);
 	}
@@ -463,7 +471,8 @@ static void test_no_pmtu_disc(struct cw_kernel *k)
 	CHECK_RC(k->ops->sa_add(k, &in, &err), CW_OK);
 	CHECK(sh_number("ip xfrm state | grep -c nopmtudisc") == 1);
 	CHECK_RC(k->ops->sa_update(k, &in.key, &moved, &in.key.dst, true, 4500, 4500, &err), CW_OK);
-	CHECK_RC(k->ops->sa_update(k, &out.key, &out.key.src, &moved, true, 4500, 4500, &err), CW_OK);
+	CHECK_RC(k->ops->sa_update(k, &out.key, &out.key.src, &moved, true, 4500, 4500, &err),
+		CW_OK);
 	CHECK(sh_number("ip xfrm state | grep -c nopmtudisc") == 1);
 	CHECK_RC(k->ops->clean(k, NULL, 0, &removed, &err), CW_OK);
 	CHECK(removed == 2);
@@ -539,7 +548,8 @@ static void test_flood(struct cw_kernel *k)
 
 	drain_events(k, CW_KEV_RESYNC);
 	for (int i = 0; i < 40 && !lost; i++) {
-		sh("i=0; while [ $i -lt 100 ]; do echo link set lo mtu $((1500 + i)); i=$((i + 1)); "
+		sh("i=0; while [ $i -lt 100 ]; do echo link set lo mtu $((1500 + i)); i=$((i + "
+		   "1)); "
 		   "done | ip -batch -");
 		if (i % 10 == 9)
 			lost = drain_events(k, CW_KEV_RESYNC);

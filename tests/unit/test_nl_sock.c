@@ -89,8 +89,11 @@ static struct nlmsghdr *add(struct canned *c, uint16_t type, uint16_t flags, uin
 	struct nlmsghdr *nlh = (struct nlmsghdr *)(c->bytes + c->len);
 
 	assert_true(c->len + 512 < sizeof(c->bytes));
-	*nlh = (struct nlmsghdr){ .nlmsg_len = sizeof(*nlh), .nlmsg_type = type,
-				  .nlmsg_flags = flags, .nlmsg_seq = seq, .nlmsg_pid = PORT };
+	*nlh = (struct nlmsghdr){ .nlmsg_len = sizeof(*nlh),
+		.nlmsg_type = type,
+		.nlmsg_flags = flags,
+		.nlmsg_seq = seq,
+		.nlmsg_pid = PORT };
 	c->len += sizeof(*nlh);
 	return nlh;
 }
@@ -113,7 +116,8 @@ static void add_ack(struct canned *c, uint32_t seq, int err, const char *text, b
 {
 	uint16_t flags = (uint16_t)((text ? NLM_F_ACK_TLVS : 0) | (capped ? NLM_F_CAPPED : 0));
 	struct nlmsghdr *nlh = add(c, NLMSG_ERROR, flags, seq);
-	struct nlmsgerr body = { .error = -err, .msg = { .nlmsg_len = sizeof(struct nlmsghdr) + 20 } };
+	struct nlmsgerr body = { .error = -err,
+		.msg = { .nlmsg_len = sizeof(struct nlmsghdr) + 20 } };
 	uint8_t echo[20] = { 1, 2, 3 };
 
 	grow(c, nlh, &body, sizeof(body));
@@ -122,7 +126,7 @@ static void add_ack(struct canned *c, uint32_t seq, int err, const char *text, b
 	if (text) {
 		struct nlattr offs = { .nla_len = 8, .nla_type = NLMSGERR_ATTR_OFFS };
 		struct nlattr attr = { .nla_len = (uint16_t)(4 + strlen(text) + 1),
-				       .nla_type = NLMSGERR_ATTR_MSG };
+			.nla_type = NLMSGERR_ATTR_MSG };
 		uint32_t where = 16;
 
 		grow(c, nlh, &offs, sizeof(offs));
@@ -265,7 +269,7 @@ static void test_extended_ack(void **state)
 		{ ESRCH, CW_E_NOT_FOUND, NULL, true, "" },
 		{ ESRCH, CW_E_NOT_FOUND, NULL, false, "" },
 		{ EPROTONOSUPPORT, CW_E_UNSUPPORTED, "Requested type not found", true,
-		  "Requested type not found" },
+			"Requested type not found" },
 		{ EINVAL, CW_E_INVALID, "Invalid flag", false, "Invalid flag" },
 		{ EPERM, CW_E_DENIED, "no", true, "no" },
 		{ EEXIST, CW_E_EXISTS, "a\nb\x1b[31m", true, "a?b?[31m" },

@@ -37,24 +37,35 @@ static struct cw_prefix prefix(const char *text)
 
 static size_t build(const char *name, uint8_t *buf, size_t size)
 {
-	const struct cw_link xfrm = { .ifname = "cw-test", .kind = CW_LINK_XFRM, .id = ID, .mtu = 1400 };
-	const struct cw_link vti = { .ifname = "cw-test", .kind = CW_LINK_VTI, .id = ID, .mtu = 1400,
-				     .vti_local = addr("192.0.2.1"),
-				     .vti_remote = addr("203.0.113.11") };
-	const struct cw_link vti6 = { .ifname = "cw-test", .kind = CW_LINK_VTI, .id = ID,
-				      .vti_local = addr("2001:db8::1"),
-				      .vti_remote = addr("2001:db8::2") };
-	const struct cw_nl_route route4 = { .dst = prefix("10.99.0.0/16"), .metric = 100,
-					    .ifindex = 1, .src = addr("127.0.0.1") };
+	const struct cw_link xfrm = {
+		.ifname = "cw-test", .kind = CW_LINK_XFRM, .id = ID, .mtu = 1400
+	};
+	const struct cw_link vti = { .ifname = "cw-test",
+		.kind = CW_LINK_VTI,
+		.id = ID,
+		.mtu = 1400,
+		.vti_local = addr("192.0.2.1"),
+		.vti_remote = addr("203.0.113.11") };
+	const struct cw_link vti6 = { .ifname = "cw-test",
+		.kind = CW_LINK_VTI,
+		.id = ID,
+		.vti_local = addr("2001:db8::1"),
+		.vti_remote = addr("2001:db8::2") };
+	const struct cw_nl_route route4 = {
+		.dst = prefix("10.99.0.0/16"), .metric = 100, .ifindex = 1, .src = addr("127.0.0.1")
+	};
 	const struct cw_nl_route route4u = { .dst = prefix("10.98.0.0/16"),
-					     .kind = CW_ROUTE_UNREACHABLE,
-					     .metric = CW_UNREACHABLE_METRIC };
-	const struct cw_nl_route route6 = { .dst = prefix("2001:db8:7::/48"), .metric = 100,
-					    .ifindex = 1 };
+		.kind = CW_ROUTE_UNREACHABLE,
+		.metric = CW_UNREACHABLE_METRIC };
+	const struct cw_nl_route route6 = {
+		.dst = prefix("2001:db8:7::/48"), .metric = 100, .ifindex = 1
+	};
 	const struct cw_nl_route route6u = { .dst = prefix("2001:db8:8::/48"),
-					     .kind = CW_ROUTE_UNREACHABLE,
-					     .metric = CW_UNREACHABLE_METRIC };
-	const struct cw_nl_route gone = { .dst = prefix("10.99.0.0/16"), .metric = 100, .ifindex = 1 };
+		.kind = CW_ROUTE_UNREACHABLE,
+		.metric = CW_UNREACHABLE_METRIC };
+	const struct cw_nl_route gone = {
+		.dst = prefix("10.99.0.0/16"), .metric = 100, .ifindex = 1
+	};
 	const struct cw_prefix addr4 = prefix("10.1.2.3/30"), addr6 = prefix("2001:db8:9::1/64");
 
 	if (!strcmp(name, "link_xfrm"))
@@ -92,8 +103,18 @@ static void adapt(uint8_t *golden)
 }
 
 static const char *const built[] = {
-	"link_xfrm", "link_vti", "link_vti6", "linkup", "addr4",   "addr6",
-	"addrdel",   "route4",	 "route4u",   "route6", "route6u", "routedel",
+	"link_xfrm",
+	"link_vti",
+	"link_vti6",
+	"linkup",
+	"addr4",
+	"addr6",
+	"addrdel",
+	"route4",
+	"route4u",
+	"route6",
+	"route6u",
+	"routedel",
 };
 
 #define N_BUILT (sizeof(built) / sizeof(built[0]))
@@ -116,9 +137,9 @@ static void test_golden(void **state)
 			for (size_t at = 0; at < len && at < want; at++)
 				if (buf[at] != golden[at])
 					print_message("%s: byte %zu is %02x, should be %02x\n",
-						      built[i], at, buf[at], golden[at]);
+						built[i], at, buf[at], golden[at]);
 			fail_msg("%s differs from its vector (%zu bytes, should be %zu)", built[i],
-				 len, want);
+				len, want);
 		}
 	}
 }
@@ -165,7 +186,9 @@ static void test_refused(void **state)
 static void test_link_round_trip(void **state)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
-	struct cw_link link = { .ifname = "cw-azure-weu", .kind = CW_LINK_XFRM, .id = ID, .mtu = 1400 };
+	struct cw_link link = {
+		.ifname = "cw-azure-weu", .kind = CW_LINK_XFRM, .id = ID, .mtu = 1400
+	};
 	struct cw_nl_link got;
 	size_t len;
 
@@ -200,11 +223,18 @@ static void test_route_round_trip(void **state)
 {
 	struct cw_nl_route routes[] = {
 		{ .dst = prefix("0.0.0.0/0"), .metric = 0, .ifindex = 3 },
-		{ .dst = prefix("10.20.0.0/16"), .metric = 100, .ifindex = 3, .src = addr("10.10.0.1") },
-		{ .dst = prefix("10.20.0.0/16"), .metric = CW_UNREACHABLE_METRIC,
-		  .kind = CW_ROUTE_UNREACHABLE },
+		{ .dst = prefix("10.20.0.0/16"),
+			.metric = 100,
+			.ifindex = 3,
+			.src = addr("10.10.0.1") },
+		{ .dst = prefix("10.20.0.0/16"),
+			.metric = CW_UNREACHABLE_METRIC,
+			.kind = CW_ROUTE_UNREACHABLE },
 		{ .dst = prefix("::/0"), .metric = 1024, .ifindex = 3 },
-		{ .dst = prefix("2001:db8::/32"), .metric = 1, .ifindex = 99, .src = addr("2001:db8::1") },
+		{ .dst = prefix("2001:db8::/32"),
+			.metric = 1,
+			.ifindex = 99,
+			.src = addr("2001:db8::1") },
 		{ .dst = prefix("203.0.113.11/32"), .metric = 5, .ifindex = 1 },
 	};
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
@@ -212,8 +242,8 @@ static void test_route_round_trip(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-		size_t len = cw_nl_build_newroute(&routes[i], (enum cw_nl_route_mode)(i % 3), buf,
-						  sizeof(buf));
+		size_t len = cw_nl_build_newroute(
+			&routes[i], (enum cw_nl_route_mode)(i % 3), buf, sizeof(buf));
 
 		assert_true(cw_nl_parse_route(buf, len, &got));
 		assert_int_equal(cw_nl_route_compare(&routes[i], &got), 0);

@@ -55,9 +55,9 @@ static struct cw_sa sa_cbc(void)
 {
 	return (struct cw_sa){
 		.key = { .src = addr("192.0.2.1"),
-			 .dst = addr("203.0.113.11"),
-			 .spi = 0xc1234567,
-			 .if_id = IF_ID },
+			.dst = addr("203.0.113.11"),
+			.spi = 0xc1234567,
+			.if_id = IF_ID },
 		.reqid = REQID,
 		.inbound = true,
 		.tunnel_mode = true,
@@ -75,16 +75,19 @@ static struct cw_sa sa_gcm_encap(void)
 {
 	return (struct cw_sa){
 		.key = { .src = addr("192.0.2.1"),
-			 .dst = addr("203.0.113.11"),
-			 .spi = 0xc1234567,
-			 .mark = IF_ID,
-			 .mark_mask = 0xffffffff },
+			.dst = addr("203.0.113.11"),
+			.spi = 0xc1234567,
+			.mark = IF_ID,
+			.mark_mask = 0xffffffff },
 		.reqid = REQID,
 		.tunnel_mode = true,
 		.enc = CW_ENC_AES_GCM_16,
 		.enc_key = enc_key,
 		.enc_key_len = 36,
-		.life = { .hard_bytes = 1000000, .soft_packets = 500, .soft_s = 3000, .hard_s = 3600 },
+		.life = { .hard_bytes = 1000000,
+			.soft_packets = 500,
+			.soft_s = 3000,
+			.hard_s = 3600 },
 		.encap = true,
 		.encap_sport = 4500,
 		.encap_dport = 4501,
@@ -140,12 +143,12 @@ static struct cw_policy policy_fwd(void)
 {
 	return (struct cw_policy){
 		.sel = { .src = prefix("10.10.0.0/16"),
-			 .dst = prefix("10.20.0.0/16"),
-			 .proto = 6,
-			 .sport = 80,
-			 .sport_mask = 0xffff,
-			 .dport = 443,
-			 .dport_mask = 0xffff },
+			.dst = prefix("10.20.0.0/16"),
+			.proto = 6,
+			.sport = 80,
+			.sport_mask = 0xffff,
+			.dport = 443,
+			.dport_mask = 0xffff },
 		.dir = CW_DIR_FWD,
 		.mark = IF_ID,
 		.mark_mask = 0xffffffff,
@@ -192,7 +195,8 @@ static size_t build(const char *name, uint8_t *buf, size_t size)
 	if (!strcmp(name, "getsa"))
 		return cw_xfrm_build_getsa(&bare, buf, size);
 	if (!strcmp(name, "allocspi"))
-		return cw_xfrm_build_allocspi(&there, &here, REQID, 0xc0000000, 0xcfffffff, buf, size);
+		return cw_xfrm_build_allocspi(
+			&there, &here, REQID, 0xc0000000, 0xcfffffff, buf, size);
 	if (!strcmp(name, "newpol"))
 		return cw_xfrm_build_policy(&out, false, buf, size);
 	if (!strcmp(name, "updpol"))
@@ -223,8 +227,18 @@ static void adapt(const char *name, uint8_t *golden)
 }
 
 static const char *const built[] = {
-	"newsa_cbc", "newsa_gcm_encap", "newsa_esn6", "newsa_tr", "delsa",   "getsa",
-	"allocspi",  "newpol",		"updpol",     "droppol",  "delpol", "getpol",
+	"newsa_cbc",
+	"newsa_gcm_encap",
+	"newsa_esn6",
+	"newsa_tr",
+	"delsa",
+	"getsa",
+	"allocspi",
+	"newpol",
+	"updpol",
+	"droppol",
+	"delpol",
+	"getpol",
 };
 
 #define N_BUILT (sizeof(built) / sizeof(built[0]))
@@ -247,9 +261,9 @@ static void test_golden(void **state)
 			for (size_t at = 0; at < len && at < want; at++)
 				if (buf[at] != golden[at])
 					print_message("%s: byte %zu is %02x, should be %02x\n",
-						      built[i], at, buf[at], golden[at]);
+						built[i], at, buf[at], golden[at]);
 			fail_msg("%s differs from its vector (%zu bytes, should be %zu)", built[i],
-				 len, want);
+				len, want);
 		}
 	}
 }
@@ -283,24 +297,41 @@ static void test_refused(void **state)
 		struct cw_sa sa;
 	} bad[] = {
 		{ "two families", { .key = { .src = addr("192.0.2.1"), .dst = addr("::1") },
-				    .enc = CW_ENC_AES_GCM_16, .enc_key = enc_key, .enc_key_len = 36 } },
-		{ "no addresses", { .enc = CW_ENC_AES_GCM_16, .enc_key = enc_key, .enc_key_len = 36 } },
-		{ "GCM key without salt", { .key = sa_cbc().key, .enc = CW_ENC_AES_GCM_16,
-					    .enc_key = enc_key, .enc_key_len = 32 } },
-		{ "GCM with integrity", { .key = sa_cbc().key, .enc = CW_ENC_AES_GCM_16,
-					  .enc_key = enc_key, .enc_key_len = 36,
-					  .integ = CW_INTEG_HMAC_SHA256_128, .integ_key = integ_key,
-					  .integ_key_len = 32 } },
-		{ "CBC without integrity", { .key = sa_cbc().key, .enc = CW_ENC_AES_CBC,
-					     .enc_key = enc_key, .enc_key_len = 32 } },
-		{ "short integrity key", { .key = sa_cbc().key, .enc = CW_ENC_AES_CBC,
-					   .enc_key = enc_key, .enc_key_len = 32,
-					   .integ = CW_INTEG_HMAC_SHA256_128,
-					   .integ_key = integ_key, .integ_key_len = 31 } },
-		{ "no cipher", { .key = sa_cbc().key, .integ = CW_INTEG_HMAC_SHA256_128,
-				 .integ_key = integ_key, .integ_key_len = 32 } },
-		{ "unknown cipher", { .key = sa_cbc().key, .enc = (enum cw_enc)99,
-				      .enc_key = enc_key, .enc_key_len = 16 } },
+					  .enc = CW_ENC_AES_GCM_16,
+					  .enc_key = enc_key,
+					  .enc_key_len = 36 } },
+		{ "no addresses",
+			{ .enc = CW_ENC_AES_GCM_16, .enc_key = enc_key, .enc_key_len = 36 } },
+		{ "GCM key without salt", { .key = sa_cbc().key,
+						  .enc = CW_ENC_AES_GCM_16,
+						  .enc_key = enc_key,
+						  .enc_key_len = 32 } },
+		{ "GCM with integrity", { .key = sa_cbc().key,
+						.enc = CW_ENC_AES_GCM_16,
+						.enc_key = enc_key,
+						.enc_key_len = 36,
+						.integ = CW_INTEG_HMAC_SHA256_128,
+						.integ_key = integ_key,
+						.integ_key_len = 32 } },
+		{ "CBC without integrity", { .key = sa_cbc().key,
+						   .enc = CW_ENC_AES_CBC,
+						   .enc_key = enc_key,
+						   .enc_key_len = 32 } },
+		{ "short integrity key", { .key = sa_cbc().key,
+						 .enc = CW_ENC_AES_CBC,
+						 .enc_key = enc_key,
+						 .enc_key_len = 32,
+						 .integ = CW_INTEG_HMAC_SHA256_128,
+						 .integ_key = integ_key,
+						 .integ_key_len = 31 } },
+		{ "no cipher", { .key = sa_cbc().key,
+				       .integ = CW_INTEG_HMAC_SHA256_128,
+				       .integ_key = integ_key,
+				       .integ_key_len = 32 } },
+		{ "unknown cipher", { .key = sa_cbc().key,
+					    .enc = (enum cw_enc)99,
+					    .enc_key = enc_key,
+					    .enc_key_len = 16 } },
 	};
 	struct cw_sa sa = sa_cbc();
 	struct cw_policy policy = policy_out();
@@ -515,10 +546,12 @@ static void test_kernel_events(void **state)
 static void test_mapping(void **state)
 {
 	_Alignas(8) uint8_t buf[256];
-	struct xfrm_user_mapping mapping = { .id = { .spi = htonl(0xc0ffee), .family = 2, .proto = 50 },
-					     .reqid = REQID,
-					     .old_sport = htons(4500),
-					     .new_sport = htons(61234) };
+	struct xfrm_user_mapping mapping = {
+		.id = { .spi = htonl(0xc0ffee), .family = 2, .proto = 50 },
+		.reqid = REQID,
+		.old_sport = htons(4500),
+		.new_sport = htons(61234)
+	};
 	struct cw_addr moved = addr("198.51.100.7");
 	struct nlmsghdr *nlh = cw_nl_begin(buf, sizeof(buf), XFRM_MSG_MAPPING, 0, sizeof(mapping));
 	struct cw_kernel_event ev;
@@ -557,12 +590,13 @@ static void test_ours(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct cw_xfrm_state s = { .sa = { .reqid = cases[i].reqid,
-						   .key = { .if_id = cases[i].if_id,
-							    .mark = cases[i].mark } } };
+		struct cw_xfrm_state s = {
+			.sa = { .reqid = cases[i].reqid,
+				.key = { .if_id = cases[i].if_id, .mark = cases[i].mark } }
+		};
 		struct cw_xfrm_pol p = { .policy = { .reqid = cases[i].reqid,
-						     .if_id = cases[i].if_id,
-						     .mark = cases[i].mark } };
+						 .if_id = cases[i].if_id,
+						 .mark = cases[i].mark } };
 
 		assert_int_equal(cw_xfrm_state_ours(&s), cases[i].ours);
 		assert_int_equal(cw_xfrm_policy_ours(&p), cases[i].ours);
@@ -582,7 +616,8 @@ static uint32_t oseq_of(const void *msg, size_t len, uint32_t *hi)
 	(void)len;
 	cw_nl_attrs(msg, sizeof(struct xfrm_usersa_info), attrs, XFRMA_MAX + 1);
 	if (attrs[XFRMA_REPLAY_ESN_VAL]) {
-		memcpy(&esn, cw_nl_attr_data(attrs[XFRMA_REPLAY_ESN_VAL], sizeof(esn)), sizeof(esn));
+		memcpy(&esn, cw_nl_attr_data(attrs[XFRMA_REPLAY_ESN_VAL], sizeof(esn)),
+			sizeof(esn));
 		*hi = esn.oseq_hi;
 		return esn.oseq;
 	}
@@ -599,14 +634,17 @@ static size_t with_replay(uint8_t *buf, size_t size, uint32_t oseq, uint32_t ose
 	struct {
 		struct xfrm_replay_state_esn head;
 		uint32_t bmp[4];
-	} long_one = { .head = { .bmp_len = 4, .oseq = oseq, .oseq_hi = oseq_hi, .seq = 77,
-				 .replay_window = 128 },
-		       .bmp = { 1, 2, 3, 4 } };
+	} long_one = { .head = { .bmp_len = 4,
+			       .oseq = oseq,
+			       .oseq_hi = oseq_hi,
+			       .seq = 77,
+			       .replay_window = 128 },
+		.bmp = { 1, 2, 3, 4 } };
 	struct xfrm_replay_state old = { .oseq = oseq, .seq = 77, .bitmap = 0xf0f0 };
 
 	if (esn)
-		assert_true(mnl_attr_put_check(nlh, size, XFRMA_REPLAY_ESN_VAL, sizeof(long_one),
-					       &long_one));
+		assert_true(mnl_attr_put_check(
+			nlh, size, XFRMA_REPLAY_ESN_VAL, sizeof(long_one), &long_one));
 	else
 		assert_true(mnl_attr_put_check(nlh, size, XFRMA_REPLAY_VAL, sizeof(old), &old));
 	return nlh->nlmsg_len;
@@ -674,7 +712,9 @@ static void test_move_sequence(void **state)
 		{ true, 0xfffffff0, 2, 0xfffffff0 + 1000u, 3 },
 	};
 	_Alignas(8) uint8_t got[CW_XFRM_MSG_MAX], buf[CW_XFRM_MSG_MAX];
-	struct cw_xfrm_move move = { .src = addr("192.0.2.99"), .dst = addr("203.0.113.11"), .skip = 1000 };
+	struct cw_xfrm_move move = {
+		.src = addr("192.0.2.99"), .dst = addr("203.0.113.11"), .skip = 1000
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -722,9 +762,10 @@ static void test_move_without_keys(void **state)
 static void read_all(const void *msg, size_t len)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
-	const struct cw_xfrm_move move = {
-		.src = { CW_FAMILY_IPV4, { 1 } }, .dst = { CW_FAMILY_IPV4, { 2 } }, .encap = true, .skip = 9
-	};
+	const struct cw_xfrm_move move = { .src = { CW_FAMILY_IPV4, { 1 } },
+		.dst = { CW_FAMILY_IPV4, { 2 } },
+		.encap = true,
+		.skip = 9 };
 	struct cw_xfrm_state s;
 	struct cw_xfrm_pol p;
 	struct cw_kernel_event ev;

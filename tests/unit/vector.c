@@ -72,7 +72,8 @@ void test_vector_break(const uint8_t *msg, size_t len, void (*read)(const void *
 	}
 }
 
-void test_vector_each(const char *folder, void (*fn)(const char *name, const uint8_t *msg, size_t len))
+void test_vector_each(
+	const char *folder, void (*fn)(const char *name, const uint8_t *msg, size_t len))
 {
 	static uint8_t buf[TEST_VECTOR_MAX];
 	char path[512], name[512];
@@ -90,7 +91,7 @@ void test_vector_each(const char *folder, void (*fn)(const char *name, const uin
 		if (!dot)
 			continue;
 		snprintf(name, sizeof(name), "%s/%.*s", folder, (int)(dot - entry->d_name),
-			 entry->d_name);
+			entry->d_name);
 		fn(name, buf, test_vector_load(name, buf));
 		n++;
 	}

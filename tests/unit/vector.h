@@ -21,6 +21,7 @@ size_t test_vector_load(const char *name, uint8_t buf[TEST_VECTOR_MAX]);
 void test_vector_break(const uint8_t *msg, size_t len, void (*read)(const void *msg, size_t len));
 
 /* Every vector of a folder, in turn. Fails the test when there is none. */
-void test_vector_each(const char *folder, void (*fn)(const char *name, const uint8_t *msg, size_t len));
+void test_vector_each(
+	const char *folder, void (*fn)(const char *name, const uint8_t *msg, size_t len));
 
 #endif
