@@ -36,11 +36,9 @@ static void esp_mismatch(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t 
 
 	if (!cw_charon_is_v1(ike_sa) && sa->answering == CW_CHARON_X_NONE) {
 		/* The peer's answer was not what we offered; its refusal was told already. */
-		if (!sa->asking_told) {
-			cw_charon_post_child_failed(c, sa, true, CW_CAUSE_NO_ESP_PROPOSAL,
-						    "the peer's choice was not offered");
-			sa->asking_told = true;
-		}
+		if (!cw_charon_child_rekey_runs(ike_sa))
+			cw_charon_child_refused(c, sa, ike_sa, CW_CAUSE_NO_ESP_PROPOSAL,
+						"the peer's choice was not offered");
 		return;
 	}
 	ours = cw_charon_our_esp_proposals(ike_sa, false);
@@ -86,14 +84,12 @@ static void child_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *
 		note(sa, cause, text); /* our answer to the peer follows and is posted then */
 		return;
 	}
-	if (sa->asking_told)
-		return;
-	if (sa->asking == CW_CHARON_X_CHILD_REKEY)
+	if (!cw_charon_child_rekey_runs(ike_sa)) {
+		cw_charon_child_refused(c, sa, ike_sa, cause, text);
+	} else if (!sa->asking_told) {
 		cw_charon_post_rekey_failed(c, sa, true, true, cause, text);
-	else
-		cw_charon_post_child_failed(c, sa, true, cause, text);
-	sa->asking_told = true;
-	cw_charon_forget_pair(sa, ike_sa);
+		sa->asking_told = true;
+	}
 }
 
 static void sort_alert(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, alert_t alert,

@@ -38,13 +38,14 @@ static void post(struct cw_charon *c, const struct cw_ike_event *ev)
 		cw_mailbox_post(c->box, ev);
 }
 
-void cw_charon_post_child_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us,
+void cw_charon_post_child_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us, uint32_t pair,
 				 enum cw_cause cause, const char *detail)
 {
 	struct cw_ike_event ev;
 
 	if (!sa->up) {
 		sa->late_child = true;
+		sa->late_pair = pair;
 		sa->note_cause = cause;
 		if (detail != sa->note)
 			snprintf(sa->note, sizeof(sa->note), "%s", detail);
@@ -52,10 +53,25 @@ void cw_charon_post_child_failed(struct cw_charon *c, struct cw_charon_sa *sa, b
 	}
 	begin(&ev, CW_IKE_EV_FAILED, sa);
 	ev.is_child = true;
+	ev.child.ike_id = sa->ike_id;
+	ev.child.pair = pair;
 	ev.by_us = by_us;
 	ev.cause = cause;
 	snprintf(ev.detail, sizeof(ev.detail), "%s", detail);
 	post(c, &ev);
+}
+
+void cw_charon_child_refused(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
+			     enum cw_cause cause, const char *detail)
+{
+	uint32_t pair = cw_charon_pair_under_way(sa, ike_sa);
+
+	/* The peer's notify is followed by an alert, and of an exchange that ended asking_told is stale. */
+	if (sa->asking_told && !cw_charon_pair_asked(sa, pair))
+		return;
+	cw_charon_post_child_failed(c, sa, true, pair, cause, detail);
+	cw_charon_pair_set(sa, pair, false);
+	sa->asking_told = true;
 }
 
 void cw_charon_post_rekey_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us, bool is_child,
@@ -133,7 +149,7 @@ static void post_ike_up(struct cw_charon *c, struct cw_charon_sa *sa, const stru
 	}
 	if (sa->late_child) {
 		sa->late_child = false;
-		cw_charon_post_child_failed(c, sa, sa->by_us, sa->note_cause, sa->note);
+		cw_charon_post_child_failed(c, sa, sa->by_us, sa->late_pair, sa->note_cause, sa->note);
 		sa->note_cause = CW_CAUSE_NONE;
 	}
 }
@@ -375,8 +391,8 @@ static bool child_updown(listener_t *this, ike_sa_t *ike_sa, child_sa_t *child_s
 	pthread_mutex_lock(&c->lock);
 	sa = cw_charon_sa_find(c, info.ike_id);
 	child = cw_charon_child_find(c, info.child_id);
-	if (sa)
-		cw_charon_sa_pair_set(sa, info.pair, false);
+	if (sa && up)
+		cw_charon_pair_set(sa, info.pair, false);
 	if (sa && up && !child && cw_charon_child_put(c, &info)) {
 		begin(&ev, CW_IKE_EV_CHILD_UP, sa);
 		ev.is_child = true;

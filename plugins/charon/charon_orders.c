@@ -101,8 +101,8 @@ static bool claim_pair(struct cw_charon *c, uint32_t ike_id, uint32_t pair)
 
 	pthread_mutex_lock(&c->lock);
 	sa = cw_charon_sa_find(c, ike_id);
-	if (sa && !sa->closing && !cw_charon_sa_pair(sa, pair)) {
-		cw_charon_sa_pair_set(sa, pair, true);
+	if (sa && !sa->closing && !cw_charon_pair_asked(sa, pair)) {
+		cw_charon_pair_set(sa, pair, true);
 		mine = true;
 	}
 	pthread_mutex_unlock(&c->lock);

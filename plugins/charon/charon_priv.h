@@ -75,8 +75,11 @@ struct cw_charon_sa {
 	 * that ends it. */
 	enum cw_charon_exchange asking, answering;
 	uint32_t asking_id;
+	uint32_t rekey_spi; /* CHILD_REKEY: of the child to be replaced, inbound; host order */
+	uint32_t quick_pair; /* IKEv1: the pair of our newest Quick Mode */
 	bool asking_told, answering_told; /* its failure was posted */
 	bool late_child; /* a child's failure, to be posted once the IKE_SA is up */
+	uint32_t late_pair;
 	enum cw_cause note_cause;
 	char note[CW_IKE_TEXT_MAX];
 	char our_groups[48], peer_groups[48]; /* of the newest CHILD_SA rekey either side began */
@@ -151,16 +154,43 @@ void cw_charon_policies_flush(struct cw_charon_policies *p);
 
 void cw_charon_listener_init(struct cw_charon *c);
 /* With the lock held. Before IKE_UP it is kept and posted after it. */
-void cw_charon_post_child_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us,
+void cw_charon_post_child_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us, uint32_t pair,
 				 enum cw_cause cause, const char *detail);
+/* The CHILD_SA that our exchange under way is about came to nothing. Told once; the pair may be asked for
+ * again. */
+void cw_charon_child_refused(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
+			     enum cw_cause cause, const char *detail);
 void cw_charon_post_rekey_failed(struct cw_charon *c, struct cw_charon_sa *sa, bool by_us, bool is_child,
 				 enum cw_cause cause, const char *detail);
 
-/* ---- charon_message.c and charon_alert.c: two of the listener's hooks ---- */
+/* ---- charon_message.c, charon_message_v1.c and charon_alert.c: two of the listener's hooks ---- */
 
 bool cw_charon_message(listener_t *this, ike_sa_t *ike_sa, message_t *message, bool incoming, bool plain);
 bool cw_charon_alert(listener_t *this, ike_sa_t *ike_sa, alert_t alert, va_list args);
+void cw_charon_v1_in(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, message_t *message);
+void cw_charon_v1_out(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, message_t *message);
+/* The children whose end a DELETE announces get it for their cause. */
+void cw_charon_in_deletes(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa, message_t *message);
+
+/* ---- charon_blame.c: what an error means ---- */
+
 bool cw_charon_is_v1(ike_sa_t *ike_sa);
+/* The first error notify, or 0. ret_data: its data, borrowed. */
+uint16_t cw_charon_error_in(message_t *message, chunk_t *ret_data);
+/* IKEv2; freed by cw_charon_proposals_free(). NULL: it has none. */
+linked_list_t *cw_charon_proposals_in(message_t *message);
+/* Of an error about a CHILD_SA. */
+enum cw_cause cw_charon_child_cause(uint16_t notify);
+void cw_charon_child_detail(ike_sa_t *ike_sa, uint16_t notify, char *buf, size_t size);
+/* What the peer refused with it: an IKE_SA, our proof or the first child, a child or its rekey, an IKE
+ * rekey. */
+void cw_charon_blame_init(struct cw_charon_sa *sa, ike_sa_t *ike_sa, uint16_t notify, chunk_t data);
+void cw_charon_auth_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
+			   message_t *message, uint16_t notify);
+void cw_charon_child_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
+			    uint16_t notify, chunk_t data);
+void cw_charon_rekey_answer(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa,
+			    uint16_t notify, chunk_t data);
 /* What we would have liked; freed by cw_charon_proposals_free(), which takes NULL. */
 linked_list_t *cw_charon_our_ike_proposals(ike_sa_t *ike_sa);
 linked_list_t *cw_charon_our_esp_proposals(ike_sa_t *ike_sa, bool strip_groups);
@@ -170,8 +200,18 @@ void cw_charon_pfs_detail(const struct cw_charon_sa *sa, const char *wants, char
 void cw_charon_blame_ids(struct cw_charon_sa *sa, ike_sa_t *ike_sa, enum cw_cause cause);
 /* The peer refused our key in a way that names no identity. */
 void cw_charon_blame_key(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ike_sa);
-/* The CHILD_SA that our exchange under way is about may be asked for again. */
-void cw_charon_forget_pair(struct cw_charon_sa *sa, ike_sa_t *ike_sa);
+
+/* ---- charon_pair.c: selector pairs ---- */
+
+/* Asked of libcharon, and neither there nor refused yet. */
+void cw_charon_pair_set(struct cw_charon_sa *sa, uint32_t pair, bool on);
+bool cw_charon_pair_asked(const struct cw_charon_sa *sa, uint32_t pair);
+/* That of the CHILD_SA that our exchange under way is to make, or CW_IKE_PAIR_UNKNOWN. */
+uint32_t cw_charon_pair_under_way(const struct cw_charon_sa *sa, ike_sa_t *ike_sa);
+bool cw_charon_quick_mode_runs(ike_sa_t *ike_sa);
+bool cw_charon_child_rekey_runs(ike_sa_t *ike_sa);
+/* Read off the first message of a Quick Mode of ours. */
+uint32_t cw_charon_quick_mode_pair(ike_sa_t *ike_sa, message_t *message);
 
 /* ---- charon_sas.c: the tables of IKE_SAs and CHILD_SAs; the lock is held for all of these ---- */
 
@@ -191,8 +231,6 @@ bool cw_charon_sa_has_twin(const struct cw_charon *c, const struct cw_charon_sa 
 void cw_charon_sa_asked(struct cw_charon *c, struct cw_charon_sa *sa);
 /* When the watch ends it if nothing comes; INT64_MAX: not watched. */
 int64_t cw_charon_sa_limit_ms(const struct cw_charon *c, const struct cw_charon_sa *sa);
-void cw_charon_sa_pair_set(struct cw_charon_sa *sa, uint32_t pair, bool on);
-bool cw_charon_sa_pair(const struct cw_charon_sa *sa, uint32_t pair);
 
 struct cw_charon_child *cw_charon_child_find(struct cw_charon *c, uint32_t id);
 struct cw_charon_child *cw_charon_child_put(struct cw_charon *c, const struct cw_child_info *info);

@@ -161,23 +161,6 @@ void cw_charon_sa_asked(struct cw_charon *c, struct cw_charon_sa *sa)
 	cw_charon_watch_later(c, sa->ike_id, limit - now);
 }
 
-void cw_charon_sa_pair_set(struct cw_charon_sa *sa, uint32_t pair, bool on)
-{
-	uint64_t bit = UINT64_C(1) << pair % 64;
-
-	if (pair / 64 >= countof(sa->pairs))
-		return;
-	if (on)
-		sa->pairs[pair / 64] |= bit;
-	else
-		sa->pairs[pair / 64] &= ~bit;
-}
-
-bool cw_charon_sa_pair(const struct cw_charon_sa *sa, uint32_t pair)
-{
-	return pair / 64 < countof(sa->pairs) && sa->pairs[pair / 64] >> pair % 64 & 1;
-}
-
 struct cw_charon_child *cw_charon_child_find(struct cw_charon *c, uint32_t id)
 {
 	struct cw_charon_child *child = c->children;

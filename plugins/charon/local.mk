@@ -18,6 +18,7 @@ if WITH_CHARON
 noinst_LIBRARIES += libcw_charon.a
 libcw_charon_a_SOURCES = \
 	plugins/charon/charon_alert.c \
+	plugins/charon/charon_blame.c \
 	plugins/charon/charon_clock.c \
 	plugins/charon/charon_compat.h \
 	plugins/charon/charon_conf.c \
@@ -28,8 +29,10 @@ libcw_charon_a_SOURCES = \
 	plugins/charon/charon_log.c \
 	plugins/charon/charon_mend.c \
 	plugins/charon/charon_message.c \
+	plugins/charon/charon_message_v1.c \
 	plugins/charon/charon_orders.c \
 	plugins/charon/charon_policy.c \
+	plugins/charon/charon_pair.c \
 	plugins/charon/charon_poll.c \
 	plugins/charon/charon_ports.c \
 	plugins/charon/charon_priv.h \

@@ -32,6 +32,7 @@ struct cw_kernel_event;
 #define CW_IKE_TEXT_MAX 128
 #define CW_IKE_ALG_MAX 80
 #define CW_IKE_TS_MAX 4	      /* selectors shown of each side; n_ tells how many there are */
+#define CW_IKE_PAIR_UNKNOWN UINT32_MAX
 #define CW_IKE_CHILDREN_MAX 8 /* children carried in one snapshot record; more come in further records */
 
 /* A tunnel as the engine shall know it. Replaces what it knew under this index. */
@@ -107,7 +108,9 @@ enum cw_ike_event_kind {
 	CW_IKE_EV_CHILD_DOWN,  /* child; cause */
 	CW_IKE_EV_CHILD_REKEYED, /* child: the new one; old_id */
 	CW_IKE_EV_FAILED,      /* an attempt of ours (or the peer's, if !by_us) came to nothing; cause, detail; is_child: at
-				* a CHILD_SA only, child.pair names which */
+				* a CHILD_SA only. If by_us, child.pair names the one that was refused, and that one
+				* alone is to be asked for again; else it is CW_IKE_PAIR_UNKNOWN: the peer's
+				* selectors may be none of ours. */
 	CW_IKE_EV_REKEY_FAILED, /* cause, detail names both sides' groups where known; is_child */
 	CW_IKE_EV_INITIAL_CONTACT, /* the peer says on ike_id that it has no other IKE_SA with us */
 	CW_IKE_EV_NAT_MAPPED,  /* the peer's address or port moved; ike */

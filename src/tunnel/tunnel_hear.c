@@ -65,13 +65,16 @@ static void lost_ike(struct cw_tunnel *t, uint32_t ike_id, enum cw_cause cause, 
 static void child_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
 	struct cw_tunnel_actions *out)
 {
-	uint32_t pair = ev->child.pair < t->pairs ? ev->child.pair : 0;
-	struct pair_entry *p = &t->pair[pair];
+	/* With one pair every child is its child. */
+	uint32_t pair = t->pairs == 1 ? 0 : ev->child.pair;
+	struct pair_entry *p;
 
-	if (cw_tunnel_pair_carries(t, pair)) {
+	/* If it is not known which, those that are missing are asked for again in their own time. */
+	if (pair >= t->pairs || cw_tunnel_pair_carries(t, pair)) {
 		cw_tunnel_set_error(t, ev->cause, ev->detail, now);
 		return;
 	}
+	p = &t->pair[pair];
 	/* The one that came with the IKE_SA was a try too. */
 	if (p->tries == 0)
 		p->tries = 1;
