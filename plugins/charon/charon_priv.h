@@ -87,7 +87,8 @@ struct cw_charon_sa {
 
 	/* The watch. Monotonic milliseconds. */
 	int64_t born_ms, asked_ms, heard_ms;
-	bool waiting, watched;
+	bool waiting;
+	int64_t watch_ms; /* when the watch looks next; 0: no look is arranged */
 };
 
 struct cw_charon_policies;

@@ -155,9 +155,10 @@ void cw_charon_sa_asked(struct cw_charon *c, struct cw_charon_sa *sa)
 		sa->asked_ms = now;
 	}
 	limit = cw_charon_sa_limit_ms(c, sa);
-	if (sa->watched || limit == INT64_MAX)
+	/* A look may be arranged already, but for later: an attempt that came up has left its own. */
+	if (limit == INT64_MAX || (sa->watch_ms && sa->watch_ms <= limit))
 		return;
-	sa->watched = true;
+	sa->watch_ms = limit;
 	cw_charon_watch_later(c, sa->ike_id, limit - now);
 }
 

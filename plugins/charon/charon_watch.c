@@ -17,9 +17,13 @@ static bool watch_due(struct cw_charon *c, uint32_t ike_id)
 		int64_t limit = cw_charon_sa_limit_ms(c, sa), now = cw_charon_now_ms();
 
 		due = now >= limit;
-		sa->watched = limit != INT64_MAX;
-		if (sa->watched && !due)
+		if (limit == INT64_MAX) {
+			sa->watch_ms = 0;
+		} else if (!due && (sa->watch_ms <= now || sa->watch_ms > limit)) {
+			/* Else another look is arranged, early enough. */
+			sa->watch_ms = limit;
 			cw_charon_watch_later(c, ike_id, limit - now);
+		}
 	}
 	pthread_mutex_unlock(&c->lock);
 	return due;
