@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A library to preload: spoils XFRM requests on their way to the kernel, so that the kernel itself refuses
- * them. Compiled by the tests that use it.
+ * A library to preload: spoils XFRM requests on their way to the kernel, so that the kernel itself
+ * refuses them. Compiled by the tests that use it.
  *
- *   CW_FAULT_NEWSA=FILE  while FILE holds a number above 0, each XFRM_MSG_NEWSA and UPDSA goes out with a
- *                        family that no kernel knows (EINVAL), and the number falls by one
+ *   CW_FAULT_NEWSA=FILE  while FILE holds a number above 0, each XFRM_MSG_NEWSA and UPDSA goes out with
+ *                        a family that no kernel knows (EINVAL), and the number falls by one
  *   CW_FAULT_SPI=NUMBER  XFRM_MSG_ALLOCSPI may choose this SPI only
  */
 #include <dlfcn.h>

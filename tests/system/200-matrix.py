@@ -39,7 +39,8 @@ def site(version, cipher, plane, any_any, networks):
 def expect_status(tunnel, version, cipher, plane, nat, children):
     """What G says of the tunnel is what was agreed."""
     expect_equal(tunnel["ike"]["version"], version, "IKE version in status")
-    expect_equal(tunnel["ike"]["proposal"], IKE_SAID[IKE[version, cipher]], "IKE proposal in status")
+    expect_equal(tunnel["ike"]["proposal"], IKE_SAID[IKE[version, cipher]],
+                 "IKE proposal in status")
     expect_equal(tunnel["ike"]["encap"], nat, "encapsulation of the IKE_SA in status")
     expect_equal(len(tunnel["children"]), children, "children in status")
     for child in tunnel["children"]:

@@ -3,7 +3,7 @@
 
 Left out: BL-006 is a check of the config (there is no `pfs` setting here: a group in the proposal
 is PFS). BL-004 asks for a comparison of two versions of libcharon: the proposals on the wire are
-held against the documented list instead, whatever the version. BL-003 and BL-012 speak of payloads that are
+held against the documented list instead, whatever the version. BL-003 speaks of a payload that is
 encrypted on the wire: what was asked for is read in the peer's own log and SAs.
 """
 
@@ -51,7 +51,7 @@ def child_of(tunnel):
 
 
 def no_loss(net, ping, what):
-    """End a running ping; every packet must have been answered, but one that is still on its way."""
+    """End a running ping; all must have been answered, but one that is still on its way."""
     sent, received, lost = net.stop_ping(ping)
     lost = [run for run in lost if run[0] < sent]
     expect(not lost, "%s: %d of %d pings answered, lost %r" % (what, received, sent, lost))
@@ -254,7 +254,7 @@ def bl_004_peer_rekeys_without_group(lab, profile):
 
 @case(needs=["vti"])
 def bl_007_rekey_before_the_end(lab):
-    """A lifetime alone: the rekey has its margin and jitter below it; 0 and tiny ones are refused."""
+    """A lifetime alone: margin and jitter are kept below it; 0 and tiny ones are refused."""
     lab.peer("A1", "azure")
     for value in (0, 1, 59):
         g = lab.causeway([site(child_lifetime=value)], start=False)
@@ -299,7 +299,7 @@ def bl_007_one_rekey_a_period(lab):
 
 @case(needs=["vti"], cost_s=35, matrix={"shorter": ["peer", "us"]})
 def bl_008_lifetimes_differ(lab, shorter):
-    """Scaled: whoever has the shorter lifetimes does all rekeys, of both kinds; nobody loses a ping."""
+    """Scaled: whoever has the shorter lifetimes does all rekeys; nobody loses a ping."""
     net = lab.net
     if shorter == "peer":
         a1 = lab.peer("A1", "azure", child_life_s=9, ike_life_s=12)
@@ -346,8 +346,10 @@ def bl_009_aws_rekeys_apart(lab):
     tunnels = [g.wait_up(n) for n in ("aws-1", "aws-2")]
     for tunnel in tunnels:
         # AWS itself begins 540 s (at most 1,080 s) before its 3,600 and 28,800 s.
-        for what, sa, hard in (("child", tunnel["children"][0], 3600), ("IKE", tunnel["ike"], 28800)):
-            expect(sa["rekey-in-s"] < hard - 1080, "%s is rekeyed in %d s" % (what, sa["rekey-in-s"]))
+        for what, sa, hard in (("child", tunnel["children"][0], 3600),
+                               ("IKE", tunnel["ike"], 28800)):
+            expect(sa["rekey-in-s"] < hard - 1080,
+                   "%s is rekeyed in %d s" % (what, sa["rekey-in-s"]))
     apart = [abs(tunnels[0][a]["rekey-in-s"] - tunnels[1][a]["rekey-in-s"]) for a in ("ike",)]
     apart.append(abs(tunnels[0]["children"][0]["rekey-in-s"]
                      - tunnels[1]["children"][0]["rekey-in-s"]))
@@ -387,7 +389,7 @@ def bl_010_no_common_ike_proposal(lab):
 def bl_011_rekey_by_volume(lab, limit):
     """Scaled: a rekey each few MB while TCP runs: no gap over 100 ms, at most two pairs."""
     net = lab.net
-    every = 4 << 20
+    every = 12 << 20
     a1 = lab.peer("A1", "azure", esp="aes256gcm16", child_bytes=every if limit == "peer" else 0)
     settings = {} if limit == "peer" else {"child_lifetime_bytes": every}
     g = lab.causeway([site(esp_proposals=["aes256gcm16"], **settings)])
@@ -400,12 +402,12 @@ def bl_011_rekey_by_volume(lab, limit):
         own, far = g.kernel_pairs(A1.address)
         most[0] = max(most[0], len(far))
         theirs, ours = requests(a1, "CREATE_CHILD_SA")
-        return (theirs if limit == "peer" else ours) >= 5
+        return (theirs if limit == "peer" else ours) >= 3
     server = net["vnet"].start("iperf3", ["iperf3", "-s", "-1", "-B", A1.host])
     wait_for(lambda: ":5201 " in net["vnet"].run(["ss", "-ltnH"]), 10, "iperf3 to listen")
     client = net.lan.start("iperf3", ["iperf3", "-c", A1.host, "-t", "20", "-b", "40M"])
     ping = net.start_ping("lan", A1.host, 0.05)
-    wait_for(count, 25, "five rekeys by volume")
+    wait_for(count, 25, "three rekeys by volume")
     sent, received, lost = net.stop_ping(ping)
     client.kill9()
     server.kill9()

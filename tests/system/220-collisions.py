@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Both sides at once, and what is there twice: field cases of section 2.
 
-BL-012: 100 rounds there, 7 here. BL-014: libreswan plays the confused peer, since strongSwan never asks
-twice. BL-017: three peers here; 12 tunnels mean 12 children there, which any-any tunnels don't
-have. BL-019: causeway has no trap policies (an acquire is only a hint), what remains is traffic that
-runs while the tunnel starts or comes back. BL-021: the BGP session in it belongs to a later issue.
+BL-012: 100 rounds there, 7 here. BL-014: libreswan plays the confused peer, since strongSwan never
+asks twice. BL-017: three peers here; 12 tunnels mean 12 children there, which any-any tunnels don't
+have. BL-019: causeway has no trap policies (an acquire is only a hint), what remains is traffic
+that runs while the tunnel starts or comes back. BL-021: the BGP session in it belongs to a later
+issue.
 """
 
 import os
@@ -32,6 +33,16 @@ def own_spi(sa):
     return sa["initiator-spi"]
 
 
+def live_sas(peer):
+    """Its IKE_SAs but those that a rekey has left over.
+
+    libcharon 5.9 takes the answer to its own rekey for the request that it is working on when both
+    have the same message id, and drops it; then one side waits for the DELETE of a redundant
+    IKE_SA that the other does not know of.
+    """
+    return [sa for sa in peer.sas() if sa["state"] != "REKEYED"]
+
+
 def expect_settled(lab, g, peers=("A1",), timeout_s=15):
     """One IKE_SA and one pair for each tunnel, at both ends the same; it stays so."""
     for name in peers:
@@ -40,7 +51,7 @@ def expect_settled(lab, g, peers=("A1",), timeout_s=15):
                       if t["remote"] == PLACES[name].address)
 
         def one(peer=peer, tunnel=tunnel, name=name):
-            sas, seen = peer.sas(), g.tunnel(tunnel)
+            sas, seen = live_sas(peer), g.tunnel(tunnel)
             if len(sas) != 1 or len(peer.children()) != 1:
                 raise Failure("%d IKE_SAs and %d children at %s" % (
                     len(sas), len(peer.children()), name))
@@ -49,11 +60,12 @@ def expect_settled(lab, g, peers=("A1",), timeout_s=15):
             return int(seen["ike"]["spi-i"], 16) == int(own_spi(sas[0]), 16)
         wait_for(one, timeout_s, "one IKE_SA with one child with %s, the same at both ends" % name)
         lab.expect_one_pair(name)
-    hold_true(lambda: all(len(lab.peers[n].sas()) == 1 for n in peers), 1.5, "one IKE_SA a tunnel")
+    hold_true(lambda: all(len(live_sas(lab.peers[n])) == 1 for n in peers), 1.5,
+              "one IKE_SA a tunnel")
 
 
 def drop_first(net, place, towards_g):
-    """Drop the first IKE packet one way, from now on; returns what waits for that and opens again."""
+    """Drop the first IKE packet one way; returns what waits for that and lets them pass again."""
     rule = ["FORWARD", "-s" if towards_g else "-d", place.address, "-p", "udp", "-j", "DROP"]
     net.net.run([kernel.iptables(), "-w", "-I"] + rule)
 
@@ -80,7 +92,7 @@ def both_start_at_once(lab, unique):
     g.wait_up(timeout_s=20)
     expect_settled(lab, g)
     for _ in range(3):
-        before = own_spi(a1.sas()[0])
+        before = own_spi(live_sas(a1)[0])
         g.order("restart", "azure-1")
         a1.terminate(ike="azure")
         a1.initiate("net")
@@ -102,10 +114,10 @@ def both_rekey_ike_at_once(lab):
     net.wait_ping("lan", A1.host)
     ping = net.start_ping("lan", A1.host, 0.1)
     for _ in range(4):
-        before = own_spi(a1.sas()[0])
+        before = own_spi(live_sas(a1)[0])
         g.order("rekey", "azure-1", what="ike")
         a1.rekey("ike", "azure")
-        wait_for(lambda: before not in [own_spi(s) for s in a1.sas()], 15, "a new IKE_SA")
+        wait_for(lambda: before not in map(own_spi, live_sas(a1)), 15, "a new IKE_SA")
         expect_settled(lab, g)
     sent, received, lost = net.stop_ping(ping)
     lost = [run for run in lost if run[0] < sent]
@@ -204,7 +216,7 @@ def bl_016_failing_installs(lab):
 
 @case(needs=["vti"], cost_s=40)
 def bl_017_both_restart_on_dpd(lab):
-    """Both start, both restart on DPD, no INITIAL_CONTACT; IKE and ESP blocked until both gave up."""
+    """Both start, both restart on DPD, no INITIAL_CONTACT; all blocked until both gave up."""
     names = ("A1", "A2", "W1")
     net = lab.make_net(peers=names)
     for name in names:
@@ -306,8 +318,11 @@ def bl_021_rekeys_leave_interface_and_routes(lab):
     a1.wait_up()
     lab.expect_one_pair()
     monitor = net.G.start("monitor", ["ip", "monitor", "link", "route", "address"])
-    net.G.ip("route add unreachable 192.0.2.1/32")
-    wait_for(lambda: "192.0.2.1" in monitor.text(), 10, "ip monitor to listen")
+
+    def listening():
+        net.G.ip("route add unreachable 192.0.2.2/32\nroute del unreachable 192.0.2.2/32")
+        return "192.0.2.2" in monitor.text()
+    wait_for(listening, 10, "ip monitor to listen")
     heard = len(monitor.text())
     for number in range(10):
         before = {s.spi for s in g.kernel_pairs(A1.address)[1]}
@@ -316,15 +331,16 @@ def bl_021_rekeys_leave_interface_and_routes(lab):
         elif number % 4:
             g.order("rekey", "azure-1", what="child")
         else:
-            old = own_spi(a1.sas()[0])
+            old = own_spi(live_sas(a1)[0])
             g.order("rekey", "azure-1", what="ike")
-            wait_for(lambda old=old: own_spi(a1.sas()[0]) != old, 10, "a new IKE_SA")
+            wait_for(lambda old=old: old not in map(own_spi, live_sas(a1)) and live_sas(a1), 10,
+                     "a new IKE_SA")
             continue
         wait_for(lambda before=before: not before & {
             s.spi for s in g.kernel_pairs(A1.address)[1]}, 10, "a new pair")
-    net.G.ip("route del unreachable 192.0.2.1/32")
+    net.G.ip("route add unreachable 192.0.2.1/32\nroute del unreachable 192.0.2.1/32")
     wait_for(lambda: "Deleted unreachable 192.0.2.1" in monitor.text(), 10, "the last event")
-    events = [l for l in monitor.text()[heard:].splitlines() if l and "192.0.2.1" not in l]
+    events = [l for l in monitor.text()[heard:].splitlines() if l and "192.0.2." not in l]
     expect_equal(events, [], "events of links and routes")
     tunnel = g.tunnel()
     expect_equal((tunnel["state"], tunnel["times-up"]), ("up", 1), "state and times up")
@@ -359,13 +375,13 @@ def bl_023_older_duplicate_goes(lab, who):
 
 @case(needs=["vti"], cost_s=10)
 def bl_024_no_second_inbound_spi(lab):
-    """Two tunnels that may have one SPI only: the second fails aloud and is retried, the first works."""
+    """Two tunnels that may have one SPI only: the second fails aloud, the first works."""
     lab.make_net(peers=("A1", "A2"))
     for name in ("A1", "A2"):
         lab.peer(name, "azure")
     g = lab.causeway([{"name": "azure", "profile": "azure", "networks": [A1.network],
-                       "tunnels": [{"remote": A1.address}, {"remote": A2.address, "start": False}]}],
-                     start=False)
+                       "tunnels": [{"remote": A1.address},
+                                   {"remote": A2.address, "start": False}]}], start=False)
     preload(lab, g, CW_FAULT_SPI="0xc0000000")
     g.start()
     g.wait_up("azure-1")

@@ -83,6 +83,8 @@ def strongswan_connection(own, ours, conf, key):
             "esp_proposals": conf["esp"].split(","), "mode": "tunnel", "policies": "yes",
             "rekey_time": seconds(child_life * 0.9), "life_time": seconds(child_life),
             "rand_time": "0s", "rekey_bytes": conf["child_bytes"],
+            # A slow machine needs its time between the two limits.
+            "life_bytes": 3 * conf["child_bytes"],
             "rekey_packets": conf["child_packets"], "rand_bytes": 0, "rand_packets": 0,
             "start_action": "start" if conf["initiate"] else "none",
             "close_action": "start" if conf["initiate"] else "none",
