@@ -170,7 +170,7 @@ static peer_cfg_t *build_peer(const struct cw_ike_tunnel *t, ike_cfg_t *ike)
 		.aggressive = FALSE,
 		.dpd = conf->dpd_delay_s,
 		/* IKEv1's own timer counts from the last sign of life, so the delay is added; the watch in
-		 * charon_orders.c ends the IKE_SA before it. */
+		 * charon_watch.c ends the IKE_SA before it. */
 		.dpd_timeout = conf->dpd_delay_s + conf->dpd_timeout_s,
 	};
 	char name[PEER_NAME_MAX];

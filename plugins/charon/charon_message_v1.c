@@ -104,6 +104,7 @@ void cw_charon_v1_out(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *ik
 		out_main_mode(c, sa, ike_sa, message);
 	} else if (message->get_notify(message, DPD_R_U_THERE)) {
 		cw_charon_sa_asked(c, sa);
+		cw_charon_repeat_later(c, sa);
 	} else if (message->get_exchange_type(message) == QUICK_MODE && asks &&
 		   message->get_payload(message, PLV1_SECURITY_ASSOCIATION)) {
 		sa->quick_pair = cw_charon_quick_mode_pair(ike_sa, message);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sa/ikev2/tasks/ike_dpd.h>
-
 #include "conf/conf.h"
 
 static struct cw_charon *self(struct cw_ike *ike)
@@ -337,7 +335,7 @@ static void terminate_child(struct cw_ike *ike, uint32_t child_id)
 	cw_charon_queue(c, terminate_child_run, child_id, 0, false, JOB_PRIO_HIGH);
 }
 
-/* ---- rekey and liveness ---- */
+/* ---- rekey, liveness, snapshots ---- */
 
 static job_requeue_t rekey_ike_run(void *data)
 {
@@ -373,28 +371,9 @@ static void rekey_child(struct cw_ike *ike, uint32_t child_id)
 	cw_charon_queue(self(ike), rekey_child_run, child_id, 0, false, JOB_PRIO_MEDIUM);
 }
 
-static job_requeue_t check_alive_run(void *data)
-{
-	struct cw_charon_order *o = data;
-	ike_sa_t *ike_sa;
-	bool keep = true;
-
-	ike_sa = charon->ike_sa_manager->checkout_by_id(charon->ike_sa_manager, o->id);
-	if (!ike_sa)
-		return JOB_REQUEUE_NONE;
-	/* An IKEv1 R_U_THERE carries a sequence number (RFC 3706 5.2) that libcharon keeps to itself:
-	 * there its own question, at most the DPD delay away, must do. */
-	if (ike_sa->get_version(ike_sa) == IKEV2 && ike_sa->get_state(ike_sa) == IKE_ESTABLISHED) {
-		ike_sa->queue_task(ike_sa, (task_t *)ike_dpd_create(TRUE));
-		keep = ike_sa->initiate(ike_sa, NULL, NULL) == SUCCESS;
-	}
-	cw_charon_checkin(ike_sa, keep);
-	return JOB_REQUEUE_NONE;
-}
-
 static void check_alive(struct cw_ike *ike, uint32_t ike_id)
 {
-	cw_charon_queue(self(ike), check_alive_run, ike_id, 0, false, JOB_PRIO_MEDIUM);
+	cw_charon_check_alive(self(ike), ike_id);
 }
 
 static void poll_all(struct cw_ike *ike, uint32_t poll)

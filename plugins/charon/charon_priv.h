@@ -77,6 +77,7 @@ struct cw_charon_sa {
 	uint32_t asking_id;
 	uint32_t rekey_spi; /* CHILD_REKEY: of the child to be replaced, inbound; host order */
 	uint32_t quick_pair; /* IKEv1: the pair of our newest Quick Mode */
+	bool repeats; /* IKEv1: a job asks again while it waits for an answer */
 	bool asking_told, answering_told; /* its failure was posted */
 	bool late_child; /* a child's failure, to be posted once the IKE_SA is up */
 	uint32_t late_pair;
@@ -245,6 +246,13 @@ extern const struct cw_ike_ops cw_charon_ops;
 void cw_charon_close_later(struct cw_charon *c, uint32_t ike_id);
 /* The last act of stop(), defined beside start(). */
 void cw_charon_free(struct cw_charon *c);
+
+/* ---- charon_alive.c ---- */
+
+/* Asks the peer whether it is there: by a job, whenever it was last heard of. */
+void cw_charon_check_alive(struct cw_charon *c, uint32_t ike_id);
+/* IKEv1, with the lock held: an R_U_THERE went out. It is repeated until something comes. */
+void cw_charon_repeat_later(struct cw_charon *c, struct cw_charon_sa *sa);
 
 /* ---- charon_mend.c ---- */
 

@@ -56,7 +56,7 @@ static void settings(const struct cw_charon_options *opt)
 	set_int("cookie_threshold", opt->cookie_threshold);
 	set_int("ikesa_table_size", 64);
 	set_int("ikesa_table_segments", 4);
-	/* The limits are the watch's (charon_orders.c): libcharon's own comes after an hour. */
+	/* The limits are the watch's (charon_watch.c): libcharon's own comes after an hour. */
 	snprintf(text, sizeof(text), "%u.%03u", opt->retransmit_ms / 1000, opt->retransmit_ms % 1000);
 	set_text("retransmit_timeout", text);
 	snprintf(text, sizeof(text), "%.3f", opt->retransmit_base);

@@ -18,6 +18,7 @@ if WITH_CHARON
 noinst_LIBRARIES += libcw_charon.a
 libcw_charon_a_SOURCES = \
 	plugins/charon/charon_alert.c \
+	plugins/charon/charon_alive.c \
 	plugins/charon/charon_blame.c \
 	plugins/charon/charon_clock.c \
 	plugins/charon/charon_compat.h \

@@ -149,7 +149,8 @@ struct cw_ike_ops {
 	void (*terminate_child)(struct cw_ike *ike, uint32_t child_id);
 	void (*rekey_ike)(struct cw_ike *ike, uint32_t ike_id);
 	void (*rekey_child)(struct cw_ike *ike, uint32_t child_id);
-	/* Asks whether the peer of an IKE_SA is alive, now (an empty INFORMATIONAL, RFC 7296 1.4). */
+	/* Asks whether the peer of an IKE_SA is alive, now (an empty INFORMATIONAL, RFC 7296 1.4; R_U_THERE, RFC
+	 * 3706). Without an answer IKE_DOWN comes after dpd_timeout_s. */
 	void (*check_alive)(struct cw_ike *ike, uint32_t ike_id);
 	/* Asks for a snapshot of all IKE_SAs; poll comes back in its records. */
 	void (*poll)(struct cw_ike *ike, uint32_t poll);

@@ -55,12 +55,13 @@ static void case_peer_dead_ikev1(void)
 	peer_dead(1);
 }
 
-static void case_check_alive(void)
+static void check_alive(unsigned version)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
 	const struct cw_ike_event *ev;
 	struct picture pa;
 
+	ta.version = tb.version = version;
 	ta.dpd_timeout_s = 1;
 	both(&ta, &tb);
 	up();
@@ -73,10 +74,44 @@ static void case_check_alive(void)
 	CHECK(ev->cause == CW_CAUSE_PEER_DEAD);
 }
 
+static void case_check_alive(void)
+{
+	check_alive(2);
+}
+
+static void case_check_alive_ikev1(void)
+{
+	check_alive(1);
+}
+
+/* A question that is lost is asked again, so it takes more than one lost packet to end an IKE_SA. */
+static void case_lost_question_ikev1(void)
+{
+	struct side_tunnel ta = plain('a'), tb = plain('b');
+	struct picture pa;
+
+	ta.version = tb.version = 1;
+	ta.dpd_timeout_s = 2;
+	both(&ta, &tb);
+	up();
+	pa = settle(&a, 1, 1);
+	ip(&b, "link set cw0 down");
+	simple(&a, SIDE_ALIVE, pa.ike_id);
+	quiet(&a, 700);
+	ip(&b, "link set cw0 up");
+	quiet(&a, 2500);
+	/* And the peer counts along. */
+	simple(&a, SIDE_ALIVE, pa.ike_id);
+	quiet(&a, 2500);
+	settle(&a, 1, 1);
+}
+
 const struct pair_case pair_alive[] = {
 	{ "peer-silent", case_peer_silent },
 	{ "peer-dead", case_peer_dead },
 	{ "peer-dead-ikev1", case_peer_dead_ikev1 },
 	{ "check-alive", case_check_alive },
+	{ "check-alive-ikev1", case_check_alive_ikev1 },
+	{ "lost-question-ikev1", case_lost_question_ikev1 },
 	{ 0 },
 };

@@ -154,7 +154,27 @@ void simple(struct peer *p, enum side_order o, uint32_t id)
 	order(p, &(struct side_request){ .order = o, .id = id });
 }
 
+void ip(struct peer *p, const char *words)
+{
+	struct side_request q = { .order = SIDE_IP };
+
+	SET(q.addr, words);
+	if (ask(p, &q) != 0)
+		fail("side %c: ip %s failed", p->which, words);
+}
+
 /* ---- events ---- */
+
+void quiet(struct peer *p, int ms)
+{
+	int64_t until = now_ms() + ms;
+	size_t n = p->n;
+
+	while (!failed && now_ms() < until)
+		take(p, 50);
+	if (p->n != n)
+		fail("side %c: event %d came unasked", p->which, (int)p->events[n].kind);
+}
 
 const struct cw_ike_event *wait_for(struct peer *p, enum cw_ike_event_kind kind, int ms)
 {

@@ -64,6 +64,8 @@ void leave(struct peer *p);
 void order(struct peer *p, const struct side_request *q);
 /* An order that has an answer; its rc. */
 int ask(struct peer *p, const struct side_request *q);
+/* Runs ip(8) in its namespace, with these words. */
+void ip(struct peer *p, const char *words);
 /* An order with a number and no more to it. */
 void simple(struct peer *p, enum side_order o, uint32_t id);
 
@@ -72,6 +74,8 @@ void simple(struct peer *p, enum side_order o, uint32_t id);
 void tell(const struct peer *p, const struct cw_ike_event *ev);
 /* Takes one letter, if it comes in time. */
 void take(struct peer *p, int wait_ms);
+/* Nothing may be told for so long: what must not happen can only be waited out. */
+void quiet(struct peer *p, int ms);
 /* The next event of the kind since the last one waited for. If none comes the case has failed; never NULL. */
 const struct cw_ike_event *wait_for(struct peer *p, enum cw_ike_event_kind kind, int ms);
 unsigned count(const struct peer *p, enum cw_ike_event_kind kind);

@@ -59,6 +59,18 @@ static int net(const char *addr)
 	return strchr(addr, ':') ? side_ip(add) : side_ip(add4);
 }
 
+static int words(char *text)
+{
+	const char *argv[16] = { "ip" };
+	char *at = text;
+	size_t n = 1;
+
+	while (n < 15 && (argv[n] = strsep(&at, " ")))
+		n++;
+	argv[n] = NULL;
+	return side_ip(argv);
+}
+
 static enum cw_rc start(struct side *s, const struct side_request *q, char *err, size_t size)
 {
 	struct cw_charon_options opt = CW_CHARON_OPTIONS_DEFAULT;
@@ -170,12 +182,16 @@ static void answer(struct side *s, const struct side_report *r)
 	(void)!send(s->fd, r, sizeof(*r), MSG_NOSIGNAL);
 }
 
-static void serve(struct side *s, const struct side_request *q)
+static void serve(struct side *s, struct side_request *q)
 {
 	struct side_report r = { .order = q->order };
 	const struct cw_ike_ops *ops = s->ike ? s->ike->ops : NULL;
 
 	switch (q->order) {
+	case SIDE_IP:
+		r.rc = words(q->addr);
+		answer(s, &r);
+		return;
 	case SIDE_NET:
 		r.rc = net(q->addr);
 		answer(s, &r);

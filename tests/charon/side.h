@@ -34,6 +34,7 @@ struct side_tunnel {
 };
 
 enum side_order {
+	SIDE_IP,  /* ip(8) with the words of addr */
 	SIDE_NET, /* addresses on the interface that the test put there */
 	SIDE_START,
 	SIDE_SET,
@@ -57,13 +58,13 @@ struct side_request {
 	uint32_t id, pair;
 	bool force;
 	unsigned log_level;
-	char addr[64];
+	char addr[96];
 	struct side_tunnel tunnel;
 };
 
 struct side_report {
 	bool is_event;
-	enum side_order order; /* answered: NET, START, SET, COUNTS, STOP */
+	enum side_order order; /* answered: IP, NET, START, SET, COUNTS, STOP */
 	int rc;
 	char text[200];
 	struct fake_kernel_counts counts;
