@@ -30,7 +30,7 @@
 #define CW_IF_ID_SPAN 0x00010000u
 #define CW_REQID_BASE 0x63000000u
 #define CW_REQID_SPAN 0x00770000u
-#define CW_ROUTE_PROTOCOL 99 /* RTPROT of our routes; not in the kernel's or iproute2's list */
+#define CW_ROUTE_PROTOCOL 119 /* RTPROT of our routes; nobody's in the kernel's or iproute2's list */
 /* Priority of the drop policies that keep a policy-based tunnel (no interface) closed while it is down:
  * worse than any of libcharon's. */
 #define CW_DROP_PRIORITY 0x63770001u

@@ -259,7 +259,7 @@ static struct cw_route route(const char *dst, const char *ifname, uint32_t metri
 
 static long ours(void)
 {
-	return sh_number("(ip route show proto 99; ip -6 route show proto 99) | grep -c .");
+	return sh_number("(ip route show proto 119; ip -6 route show proto 119) | grep -c .");
 }
 
 static void test_sync(struct cw_kernel *k)
@@ -291,7 +291,7 @@ static void test_sync(struct cw_kernel *k)
 		      "ip route show 10.20.0.0/16 | grep -c 'dev cw-b.*src 10.1.1.1 metric 200'") ==
 		1);
 	CHECK(sh_number("ip -6 route show 2001:db8:21::/48 | grep -c 'metric 1024'") == 1);
-	CHECK(sh("ip -6 route show proto 99 > /tmp/cw-nl-6") == 0);
+	CHECK(sh("ip -6 route show proto 119 > /tmp/cw-nl-6") == 0);
 	CHECK_RC(k->ops->routes_sync(k, first, 8, &err), CW_OK);
 	CHECK(ours() == 7);
 
@@ -307,7 +307,7 @@ static void test_sync(struct cw_kernel *k)
 	/* And back, and nothing is left. */
 	CHECK_RC(k->ops->routes_sync(k, first, 8, &err), CW_OK);
 	CHECK(ours() == 7);
-	CHECK(sh("ip -6 route show proto 99 | cmp - /tmp/cw-nl-6 && rm -f /tmp/cw-nl-6") == 0);
+	CHECK(sh("ip -6 route show proto 119 | cmp - /tmp/cw-nl-6 && rm -f /tmp/cw-nl-6") == 0);
 	CHECK_RC(k->ops->routes_sync(k, NULL, 0, &err), CW_OK);
 	CHECK(ours() == 0);
 }
@@ -326,8 +326,8 @@ static void test_sync_foreign(struct cw_kernel *k)
 	CHECK(sh("ip route add 10.30.0.0/16 dev v0 metric 100 proto static && "
 		 "ip -6 route add 2001:db8:30::/48 dev v0 metric 100 proto static && "
 		 "ip route add 10.33.0.0/16 dev cw-a proto static && "
-		 "ip route add 10.34.0.0/16 dev cw-a proto 99 table 77 && "
-		 "ip route add blackhole 10.35.0.0/16 proto 99") == 0);
+		 "ip route add 10.34.0.0/16 dev cw-a proto 119 table 77 && "
+		 "ip route add blackhole 10.35.0.0/16 proto 119") == 0);
 	CHECK(k->ops->routes_sync(k, want, 5, &err) == CW_E_NOT_FOUND);
 	CHECK(strstr(err.text, "10.31.0.0/16") && strstr(err.text, "cw-nosuch"));
 	CHECK_RC(k->ops->routes_sync(k, &want[0], 1, &err), CW_E_EXISTS);
@@ -378,7 +378,7 @@ static void test_sync_many(struct cw_kernel *k, size_t links)
 	t[0] = seconds();
 	CHECK_RC(k->ops->routes_sync(k, want, N, &err), CW_OK);
 	t[3] = seconds() - t[0];
-	CHECK(sh_number("ip route show proto 99 dev cw-b | grep -c .") == N);
+	CHECK(sh_number("ip route show proto 119 dev cw-b | grep -c .") == N);
 	printf("%d routes: added in %.3f s, compared in %.3f s, moved in %.3f s\n", N, t[1], t[2],
 		t[3]);
 	CHECK_RC(k->ops->clean(k, NULL, 0, &removed, &err), CW_OK);
