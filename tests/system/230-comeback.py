@@ -23,7 +23,7 @@ import sys
 import time
 
 from lab import G_PUBLIC, PLACES, Failure, case, expect, expect_equal, hold_true, wait_for, xfrm
-from lab import profiles
+from lab import kernel, profiles
 from lab.lab import KEY
 from lab.wire import UDP
 
@@ -53,6 +53,11 @@ class Watch:
     def first_after(self, moment):
         """The first answer after a moment, or None."""
         return next((at for at in self.answers() if at >= moment), None)
+
+    def longest_gap(self):
+        """The longest time between two answers."""
+        answers = self.answers()
+        return max(b - a for a, b in zip(answers, answers[1:]))
 
     def expect_back(self, moment, what, limit_s=BACK_S):
         """Wait for the first answer after a moment; Failure when it came too late."""
@@ -166,9 +171,9 @@ class Fleet:
 
 
 @case(needs=["vti", "nat", "libreswan"], cost_s=80, timeout_s=300,
-      matrix={"what": [("ike", ("ike", 4)), ("all", ("all", 1))]})
+      matrix={"what": [("ike", ("ike", 3)), ("all", ("all", 1))]})
 def back_after_block(lab, what):
-    """IKE (or everything) is dropped for more than a minute, and passes again when a try has just
+    """IKE (or everything) is dropped for about a minute, five times as long as DPD takes, and passes again when a try has just
     come to nothing. An idle tunnel: while ESP still comes in there is no reason to doubt the peer."""
     fleet = Fleet(lab)
     kind, tries = what
@@ -498,10 +503,9 @@ def bl_030_esp_dies_one_way(lab):
     comes in."""
     net = lab.net
     lab.peer("A1")
-    g = lab.causeway()
+    g = lab.causeway([site(dpd_delay=2, dpd_timeout=4)])
     g.wait_up()
     net.wait_ping("lan", A1.host)
-    from lab import kernel
     rule = ["FORWARD", "-s", A1.address, "-p", "esp", "-j", "DROP"]
     net.net.run([kernel.iptables(), "-w", "-I"] + rule)
     before = lab.counters()
@@ -520,10 +524,11 @@ def bl_030_esp_dies_one_way(lab):
     expect_equal((tunnel["state"], tunnel["ike"]["state"]), ("up", "established"), "IKE lives")
     expect_equal(tunnel["times-up"], 1, "times up")
     wait_for(lambda: g.tunnel()["one-way-s"] > 0, 20, "status to tell what it means")
-    for words in (["status"], ["status", "azure-1"]):
+    for words in (["status"], ["status", "far-1"]):
         rc, out = g.ctl(*words)
         expect(rc == 0 and "nothing comes back" in " ".join(out.split()),
                "the plain status says so: %d %s" % (rc, out))
+    g.wait_log("nothing comes back")
     said = [l for l in g.log_text().splitlines() if "nothing comes back" in l]
     expect(len(said) == 1 and "protocol 50" in said[0], "said once in the log: %r" % said)
     # It comes back, and nothing is left of the warning.
@@ -568,33 +573,35 @@ def bl_031_dpd_is_quiet(lab):
         expect(len(own) <= 4, "lines on %s: %r" % (name, own))
 
 
-@case(needs=["vti", "nat"], cost_s=30, matrix={"profile": ["azure", "aws"]})
-def bl_032_worst_case_of_dpd(lab, profile):
-    """Two tunnels, the first dies silently: traffic is on the second within delay and timeout, and 3 s
-    for clocks that count whole seconds (libcharon's, and that of the kernel's last use of an SA) and
-    for a busy machine."""
-    names = ("A1", "A2") if profile == "azure" else ("W1", "W2")
-    first, second = (PLACES[n] for n in names)
+@case(needs=["vti", "nat"], cost_s=25)
+def bl_032_worst_case_of_dpd(lab):
+    """Two tunnels, the first dies silently: traffic is on the second within delay and timeout, and 2 s
+    for clocks that count whole seconds (libcharon's, and that of the kernel's last use of an SA). It
+    dies when it has just come up: the limit of the attempt must not hide that of DPD."""
+    names = ("A1", "A2")
     delay, timeout = 3, 5
     net = lab.make_net(peers=names)
     for name in names:
-        lab.peer(name, profile)
-    g = lab.causeway([cloud(profile, *names, dpd_delay=delay, dpd_timeout=timeout)])
+        lab.peer(name)
+    g = lab.causeway([cloud("azure", *names, dpd_delay=delay, dpd_timeout=timeout)])
     for tunnel in ("far-1", "far-2"):
         g.wait_up(tunnel)
     net.via(names[0])
-    watch = Watch(net, first.host)
+    watch = Watch(net, A1.host)
     moment = time.time()
     watch.expect_back(moment, "start")
     expect(lab.counters(names[0])[1] > 0, "the first tunnel is preferred")
     last = time.time()
     net.block("all", names[0])
     net.via(names[1])
-    watch.expect_back(last + 1, "over the other tunnel", delay + timeout + 3 - 1)
+    wait_for(lambda: watch.first_after(last + delay + 1), 30, "an answer over the other tunnel")
+    gap = watch.longest_gap()
+    print("no answer for %.1f s" % gap)
+    expect(gap <= delay + timeout + 2, "%.1f s between two answers" % gap)
     expect(g.tunnel("far-1")["state"] != "up", "the first is down")
     expect_equal(g.tunnel("far-2")["state"], "up", "the second stays up")
     before = lab.counters(names[1])
-    expect_equal(net.ping("lan", second.host, 3), 3, "answers")
+    expect_equal(net.ping("lan", A2.host, 3), 3, "answers")
     after = lab.counters(names[1])
     expect(after[0] - before[0] >= 3 and after[1] - before[1] >= 3, "in the SAs of the second")
     # And back: the first is preferred again.
@@ -612,19 +619,19 @@ def bl_034_aws_replaces_an_endpoint(lab):
     net = lab.make_net(peers=("W1", "W2"))
     w1 = lab.peer("W1", "aws")
     lab.peer("W2", "aws")
-    g = lab.causeway([cloud("aws", "W1", "W2")])
+    g = lab.causeway([cloud("aws", "W1", "W2", dpd_delay=3, dpd_timeout=5)])
     for tunnel in ("far-1", "far-2"):
         g.wait_up(tunnel)
     net.via("W1")
     watch = Watch(net, W1.host)
     watch.expect_back(time.time(), "start")
     wait_for(lambda: g.tunnel("far-1")["for-s"] > 10, 20, "well up")
-    dpd_s = 5 + 8
+    dpd_s = 3 + 5
     w1.kill9()
     net.via("W2")
     died = time.time()
     # Away for longer than DPD takes, so that the other tunnel is seen at work.
-    watch.expect_back(died + 1, "over W2", dpd_s)
+    watch.expect_back(died + 1, "over W2", dpd_s + 3)
     expect(lab.counters("W2")[0] > 0, "packets of W2's SAs")
     w1.restart()
     moment = time.time()
@@ -818,7 +825,6 @@ def bl_038_peers_port_moves(lab):
 def behind_nat(net, peer):
     """Put a strongSwan peer with plain policies behind a NAT that `net` plays; starts it. Returns
     forget(port): the NAT loses its table, and what the peer sends next comes from that port."""
-    from lab import kernel
     private, public = "192.168.9.11", peer.place.address
     host, name = net[peer.place.name], next(iter(peer.connections))
     host.ip("addr add %s/32 dev wan0\nroute replace default via 203.0.113.1 src %s" % (
