@@ -144,7 +144,7 @@ def bl_047_esp_is_blocked(lab):
     net = lab.net
     lab.peer("A1")
     net.block("esp")
-    g = lab.causeway([site()])
+    g = lab.causeway([site(dpd_delay=2, dpd_timeout=4)])
     g.wait_up()
     ping = net.start_ping("lan", A1.host)
     wait_for(lambda: "nothing comes back" in g.ctl("status")[1], 30, "status to tell the silence")
@@ -490,6 +490,24 @@ def identities_libreswan(lab, ids):
     g.wait_up()
     a1.wait_up()
     lab.expect_traffic()
+
+
+@case(needs=["vti"], matrix={"setting": [("local-id", {"local_id": "other.example.net"}),
+                                         ("remote-id", {"remote_id": "other.example.net"})]})
+def identity_differs(lab, setting):
+    """The right key and one identity that the other side does not have: not up, and the log says which
+    pair it was."""
+    a1 = lab.peer("A1", local_id="azure.example.net", remote_id="gw.example.net")
+    g = lab.causeway([site(**dict({"local_id": "gw.example.net", "remote_id": "azure.example.net",
+                                   "retry_auth": 5}, **setting))])
+
+    def refused():
+        error = g.tunnel()["last-error"]
+        return error and error["name"] in ("auth-by-peer", "auth-by-us")
+    wait_for(refused, 15, "the refusal")
+    line = [l for l in g.log_text().splitlines() if "try 1 failed" in l]
+    expect(len(line) == 1 and "other.example.net" in line[0], "the identity in the log: %r" % line)
+    expect_equal((a1.established(), xfrm.leftovers(lab.net.G)), ([], ""), "what came of it")
 
 
 @case(needs=["vti"])
