@@ -56,6 +56,7 @@ struct cw_charon_sa {
 	bool known; /* index and generation are */
 	uint32_t index, generation;
 	uint32_t dpd_ms;
+	bool mobike;   /* we offer it */
 	bool by_us;    /* we sent the first message */
 	bool up;       /* IKE_UP or IKE_REKEYED was posted */
 	bool down;     /* ... and IKE_DOWN after it */
@@ -260,6 +261,11 @@ void cw_charon_repeat_later(struct cw_charon *c, struct cw_charon_sa *sa);
 void cw_charon_mend(ike_sa_t *ike_sa);
 /* The same from a hook: by a job. */
 void cw_charon_mend_later(struct cw_charon *c, uint32_t ike_id);
+
+/* ---- charon_roam.c ---- */
+
+/* Before libcharon's threads run. */
+void cw_charon_roam_take(struct cw_charon *c);
 
 /* ---- charon_watch.c ---- */
 

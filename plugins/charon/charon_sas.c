@@ -40,6 +40,7 @@ void cw_charon_sa_know(struct cw_charon *c, struct cw_charon_sa *sa, ike_sa_t *i
 
 	if (peer && cw_charon_name_parse(peer->get_name(peer), &sa->index, &sa->generation)) {
 		sa->known = true;
+		sa->mobike = peer->use_mobike(peer);
 		sa->dpd_ms = (peer->get_dpd_timeout(peer) - peer->get_dpd(peer)) * 1000;
 		return;
 	}

@@ -89,6 +89,7 @@ static bool boot(struct cw_charon *c, char *reterr, size_t size)
 		snprintf(reterr, size, "libcharon has no UDP socket on port %u", c->opt.port);
 		return false;
 	}
+	cw_charon_roam_take(c);
 	lib->credmgr->add_set(lib->credmgr, &c->creds);
 	charon->backends->add_backend(charon->backends, &c->backend);
 	charon->bus->add_listener(charon->bus, &c->listener);

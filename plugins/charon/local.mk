@@ -37,6 +37,7 @@ libcw_charon_a_SOURCES = \
 	plugins/charon/charon_poll.c \
 	plugins/charon/charon_ports.c \
 	plugins/charon/charon_priv.h \
+	plugins/charon/charon_roam.c \
 	plugins/charon/charon_sas.c \
 	plugins/charon/charon_version.c \
 	plugins/charon/charon_view.c \
@@ -52,6 +53,7 @@ check_PROGRAMS += tests/charon/ike_pair
 tests_charon_ike_pair_SOURCES = \
 	tests/charon/case_alive.c \
 	tests/charon/case_end.c \
+	tests/charon/case_move.c \
 	tests/charon/case_pairs.c \
 	tests/charon/case_refused.c \
 	tests/charon/case_rekey.c \

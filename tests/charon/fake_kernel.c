@@ -129,15 +129,16 @@ static enum cw_rc sa_update(struct cw_kernel *k, const struct cw_sa_key *key,
 	struct fake *f = self(k);
 	struct fake_sa *at;
 
-	(void)encap;
 	(void)sport;
-	(void)dport;
 	(void)reterr;
 	pthread_mutex_lock(&f->lock);
 	at = find(f, key);
 	if (at) {
 		at->key.src = *new_src;
 		at->key.dst = *new_dst;
+		f->counts.moved++;
+		if (encap && dport != 4500)
+			f->counts.moved_port = dport;
 	} else {
 		wrong(f, "update of an unknown SA", key->spi);
 	}

@@ -16,6 +16,7 @@ struct fake_kernel_counts {
 	uint32_t policies_in, policies_out, policies_fwd;
 	uint32_t out_spi; /* SPI in the template of the newest outbound policy */
 	uint32_t enc, integ, encap, esn, replay_window, if_id, mark, reqid; /* of the newest SA */
+	uint32_t moved, moved_port; /* SAs given other ends; the newest encapsulation port among those but 4500 */
 	uint64_t soft_s, hard_s;
 	char wrong_text[80]; /* the first of them */
 };

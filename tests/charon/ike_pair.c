@@ -17,7 +17,7 @@
 #include "pair.h"
 
 static const struct pair_case *const tables[] = { pair_up,    pair_refused, pair_pairs,
-						   pair_alive, pair_rekey,   pair_end };
+						   pair_alive, pair_rekey,   pair_end,	   pair_move };
 
 static bool join(void)
 {

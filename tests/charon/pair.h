@@ -49,7 +49,8 @@ struct pair_case {
 	void (*run)(void);
 };
 
-extern const struct pair_case pair_up[], pair_refused[], pair_pairs[], pair_alive[], pair_rekey[], pair_end[];
+extern const struct pair_case pair_up[], pair_refused[], pair_pairs[], pair_alive[], pair_rekey[], pair_end[],
+	pair_move[];
 
 int64_t now_ms(void);
 /* The first reason is the one that counts. */

@@ -120,6 +120,7 @@ static enum cw_rc set(struct side *s, const struct side_tunnel *t)
 		.selectors = n_near ? CW_SEL_NETWORKS : CW_SEL_ANY,
 		.replay_window = t->replay_window,
 		.esn = t->esn,
+		.mobike = t->mobike,
 		.copy_df = true,
 		.copy_ecn = true,
 	};
@@ -153,6 +154,16 @@ static void expire(struct side *s, const struct side_request *q)
 	struct cw_kernel_event ev = { .kind = CW_KEV_EXPIRE, .spi = q->id, .proto = 50, .hard = q->force };
 
 	cw_addr_parse(q->addr, &ev.dst);
+	s->ike->ops->kernel_event(s->ike, &ev);
+}
+
+static void mapping(struct side *s, const struct side_request *q)
+{
+	struct cw_kernel_event ev = {
+		.kind = CW_KEV_MAPPING, .spi = q->id, .proto = 50, .new_port = (uint16_t)q->pair };
+
+	cw_addr_parse(q->addr, &ev.dst);
+	cw_addr_parse(q->to, &ev.new_addr);
 	s->ike->ops->kernel_event(s->ike, &ev);
 }
 
@@ -241,6 +252,9 @@ static void serve(struct side *s, struct side_request *q)
 		return;
 	case SIDE_EXPIRE:
 		expire(s, q);
+		return;
+	case SIDE_MAPPING:
+		mapping(s, q);
 		return;
 	case SIDE_STOP:
 		if (s->ike)

@@ -25,7 +25,7 @@ struct side_tunnel {
 	uint32_t dpd_delay_s, dpd_timeout_s;
 	uint32_t child_s, ike_s, margin_s;
 	uint32_t replay_window;
-	bool esn;
+	bool esn, mobike;
 	bool inner_ipv6;
 	char local[64], remote[64];
 	uint32_t number; /* if_id and reqids; 0: no if_id */
@@ -47,6 +47,7 @@ enum side_order {
 	SIDE_ALIVE,
 	SIDE_POLL,
 	SIDE_EXPIRE, /* id: SPI; force: hard */
+	SIDE_MAPPING, /* id: SPI; addr: of its destination; to: new address of the peer; pair: new port */
 	SIDE_REFUSE, /* the kernel refuses id SAs */
 	SIDE_COUNTS,
 	SIDE_HOLD, /* another process takes UDP 4500; the answer is its pid */
@@ -58,7 +59,7 @@ struct side_request {
 	uint32_t id, pair;
 	bool force;
 	unsigned log_level;
-	char addr[96];
+	char addr[96], to[64];
 	struct side_tunnel tunnel;
 };
 
