@@ -100,6 +100,8 @@ def expect_sandbox(pid):
 
 @case(kernels=("uml",), needs=["vti"], cost_s=25, timeout_s=180)
 def sandbox(lab):
+    if os.environ.get("CW_SANITIZE"):
+        raise Skip("a sanitizer's runtime asks for more than the sandbox gives")
     if not os.path.exists(SYSTEMD) or not shutil.which("pgrep"):
         raise Skip("systemd or pgrep is not installed")
     if kernel_lacks_cgroup2():
