@@ -16,6 +16,7 @@
 #define DUP_GRACE_V2_MS 1000 /* see tunnel.h, two IKE_SAs */
 #define DUP_GRACE_V1_MS 5000
 #define CHILD_TRIES_MAX 6 /* then the IKE_SA is made anew */
+#define CHILD_TRIES_GROUP 2 /* the same where a new one is what helps */
 #define DUP_QUICK 3       /* so many duplicates in a row are closed after the plain grace */
 #define DUP_SLOWEST 6     /* then it doubles, so many times */
 #define DUP_PEACE_S 120
@@ -347,6 +348,16 @@ int64_t cw_tunnel_child_grace_ms(const struct cw_ike_sa_info *ike)
 	return ike->initiator ? CW_TUNNEL_CHILD_GRACE_MS : 2 * CW_TUNNEL_CHILD_GRACE_MS;
 }
 
+/* The first child of an IKEv2 SA has no DH exchange of its own (RFC 7296 1.2), so where the two sides' groups
+ * differ it comes up, its rekey fails, and only a new IKE_SA brings it back: then don't ask for long. */
+static uint32_t child_tries_max(const struct cw_tunnel *t, const struct ike_entry *ike)
+{
+	bool group = t->why == CW_CAUSE_DH_GROUP || t->why == CW_CAUSE_NO_ESP_PROPOSAL;
+	bool was_up = t->times_up && t->up_since.us >= ike->up_at.us;
+
+	return t->why_is_child && group && was_up ? CHILD_TRIES_GROUP : CHILD_TRIES_MAX;
+}
+
 static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct cw_time now,
 	struct cw_tunnel_actions *out)
 {
@@ -365,7 +376,7 @@ static void settle_children(struct cw_tunnel *t, struct ike_entry *ike, struct c
 			p->coming = true;
 		}
 		due |= cw_time_reached(p->due, now);
-		tired &= p->tries >= CHILD_TRIES_MAX;
+		tired &= p->tries >= child_tries_max(t, ike);
 	}
 	/* Pairs that carry are never given up for one that does not. */
 	if (due && tired) {

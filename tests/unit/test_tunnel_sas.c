@@ -148,6 +148,35 @@ static void test_child_refused(void **state)
 	rig_free(r);
 }
 
+/* BL-002: where the PFS groups differ a new IKE_SA brings the child back, and asking again does not. */
+static void test_child_needs_a_new_ike(void **state)
+{
+	static const enum cw_cause causes[] = { CW_CAUSE_DH_GROUP, CW_CAUSE_NO_ESP_PROPOSAL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		struct rig *r = rig_new(true, 1);
+		size_t asked = 0;
+		int ms;
+
+		rig_bring_up(r);
+		hear_child_down(r, 101, 1, CW_CAUSE_EXPIRED);
+		for (ms = 0; ms < 60000; ms += 100) {
+			rig_forget(r);
+			rig_pass_ms(r, 100);
+			if (rig_did(r, CW_TA_TERMINATE_IKE))
+				break;
+			if (!rig_did(r, CW_TA_INITIATE))
+				continue;
+			asked++;
+			hear_child_failed(r, 0, causes[i], true);
+		}
+		assert_int_equal(asked, 2);
+		assert_in_range(ms, 0, 5000);
+		rig_free(r);
+	}
+}
+
 /* BL-026 */
 static void test_child_deleted_by_the_peer(void **state)
 {
@@ -821,6 +850,7 @@ int main(void)
 		cmocka_unit_test(test_rekey_of_a_closing_ike),
 		cmocka_unit_test(test_child_missing),
 		cmocka_unit_test(test_child_refused),
+		cmocka_unit_test(test_child_needs_a_new_ike),
 		cmocka_unit_test(test_child_deleted_by_the_peer),
 		cmocka_unit_test(test_child_broken),
 		cmocka_unit_test(test_pairs),
