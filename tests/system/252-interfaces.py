@@ -269,6 +269,8 @@ def bl_067_big_ike_auth(lab):
     lab.peer("A1", esp="aes256-sha512-modp2048", pairs=ANY_DUAL, **PEER_LONG)
     g = big(lab)
     g.wait_up()
+    wait_for(lambda: any(p.exchange == 35 and p.is_response for p in wire.packets()), 10,
+             "the answer to IKE_AUTH on the wire")
     auth = {p.ike: p for p in wire.packets() if p.exchange == 35 and not p.is_response}.values()
     # The first payload of a fragment is SKF, 53 (RFC 7383 2.5).
     expect_equal({p.ike[16] for p in auth}, {53}, "first payloads of IKE_AUTH")
