@@ -28,11 +28,17 @@ CW_TRY_FLAGS([CW_CFLAGS], [-std=gnu17 -fPIE -fvisibility=hidden -fno-common dnl
 	-Wlogical-op -Wnull-dereference])
 CW_TRY_FLAGS([CW_LDFLAGS], [-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack])
 AS_IF([test "x$enable_werror" = xyes], [CW_CFLAGS="$CW_CFLAGS -Werror"])
-AS_IF([test "x$enable_sanitize" = xyes], [
-	cw_sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+AS_CASE([$enable_sanitize],
+	[yes], [cw_sanitize="-fsanitize=address,undefined"],
+	[undefined], [cw_sanitize="-fsanitize=undefined"],
+	[no], [cw_sanitize=],
+	[AC_MSG_ERROR([--enable-sanitize takes nothing or "undefined", not "$enable_sanitize"])])
+AS_IF([test -n "$cw_sanitize"], [
+	cw_sanitize="$cw_sanitize -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 	CW_CFLAGS="$CW_CFLAGS $cw_sanitize"
 	CW_LDFLAGS="$CW_LDFLAGS $cw_sanitize"
-], [
+])
+AS_IF([test "x$enable_sanitize" != xyes], [
 	dnl Fortification needs the optimiser, and a distribution's compiler may
 	dnl set a level of its own already: leave that one alone.
 	AC_MSG_CHECKING([whether to define _FORTIFY_SOURCE])
