@@ -87,7 +87,8 @@ const char *cw_charon_view_id(identification_t *id, char *buf, size_t size)
 	static const char format[] = "%Y";
 
 	buf[0] = '\0';
-	if (!id)
+	/* "%any" is the peer's until it has told who it is. */
+	if (!id || id->get_type(id) == ID_ANY)
 		return buf;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat"
