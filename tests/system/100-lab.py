@@ -60,9 +60,12 @@ def profiles(lab, initiate, profile):
     from lab.profiles import PROFILES
     name = "W1" if profile == "aws" else "A1"
     lab.make_net(peers=(name,))
-    peer = lab.peer(name, profile, initiate=initiate)
+    # Who starts is started last: a charon that is refused once does not start again by itself.
+    peer = lab.peer(name, profile, initiate=initiate, start=not initiate)
     same = {k: v for k, v in PROFILES[profile].items() if k in ("ike", "esp", "version", "pairs")}
     lab.strongswan_gateway((name,), initiate=not initiate, **same)
+    if initiate:
+        peer.start()
     peer.wait_up(timeout_s=20)
     lab.expect_traffic(name)
 
