@@ -136,6 +136,9 @@ static void carry_out(struct cw_gateway *gw, struct slot *s, const struct cw_tun
 	case CW_TA_TERMINATE_CHILD:
 		ike->ops->terminate_child(ike, a->id);
 		break;
+	case CW_TA_REKEY_CHILD:
+		ike->ops->rekey_child(ike, a->id);
+		break;
 	case CW_TA_CHECK_ALIVE:
 		ike->ops->check_alive(ike, a->id);
 		break;

@@ -27,7 +27,9 @@ struct cw_mailbox;
 #define CW_GATEWAY_RECONCILE_S 10
 #define CW_GATEWAY_SAMPLE_MS 2000
 #define CW_GATEWAY_SILENCE_S 3 /* data out and none in for so long: ask the peer */
-#define CW_GATEWAY_ONE_WAY_S 5 /* so long after DPD would have found a dead peer: say that data goes one way */
+/* So long after DPD would have found a dead peer, and a rekey mended a CHILD_SA that the peer had lost: say
+ * that data goes one way. */
+#define CW_GATEWAY_ONE_WAY_S 15
 
 struct cw_gateway;
 

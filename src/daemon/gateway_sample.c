@@ -40,7 +40,8 @@ void cw_gateway_counters(struct cw_gateway *gw, struct slot *s)
 		if ((c->state != CW_CHILD_INSTALLED && c->state != CW_CHILD_REKEYING) ||
 		    c->ike_id != ike->ike_id || !read_child(gw, s, ike, c, &in, &out))
 			continue;
-		cw_tunnel_child_counters(s->tunnel, c->child_id, in.bytes, in.packets, out.bytes, out.packets);
+		cw_tunnel_child_counters(s->tunnel, c->child_id, in.bytes, in.packets, out.bytes, out.packets,
+					 cw_gateway_now(gw));
 	}
 }
 
@@ -118,7 +119,8 @@ static void sample(struct cw_gateway *gw, struct slot *s)
 			broken = c->child_id;
 			continue;
 		}
-		cw_tunnel_child_counters(s->tunnel, c->child_id, in.bytes, in.packets, out.bytes, out.packets);
+		cw_tunnel_child_counters(s->tunnel, c->child_id, in.bytes, in.packets, out.bytes, out.packets,
+					 cw_gateway_now(gw));
 		sum_in += in.packets;
 		sum_out += out.packets;
 	}

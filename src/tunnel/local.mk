@@ -13,6 +13,7 @@ libcw_tunnel_a_SOURCES = \
 	src/tunnel/tunnel_fsm.c \
 	src/tunnel/tunnel_hear.c \
 	src/tunnel/tunnel_priv.h \
+	src/tunnel/tunnel_repair.c \
 	src/tunnel/tunnel_sas.c \
 	src/tunnel/tunnel_say.c \
 	src/tunnel/tunnel_view.h
@@ -22,6 +23,7 @@ cw_tunnel_tests = \
 	tests/unit/test_backoff \
 	tests/unit/test_cause \
 	tests/unit/test_tunnel \
+	tests/unit/test_tunnel_repair \
 	tests/unit/test_tunnel_sas
 check_PROGRAMS += $(cw_tunnel_tests)
 TESTS += $(cw_tunnel_tests)
@@ -41,6 +43,10 @@ cw_tunnel_rig = \
 tests_unit_test_tunnel_SOURCES = tests/unit/test_tunnel.c $(cw_tunnel_rig)
 tests_unit_test_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
 tests_unit_test_tunnel_LDADD = libcw_tunnel.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_tunnel_repair_SOURCES = tests/unit/test_tunnel_repair.c $(cw_tunnel_rig)
+tests_unit_test_tunnel_repair_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+tests_unit_test_tunnel_repair_LDADD = libcw_tunnel.a libcw_base.a $(CMOCKA_LIBS)
 
 tests_unit_test_tunnel_sas_SOURCES = tests/unit/test_tunnel_sas.c $(cw_tunnel_rig)
 tests_unit_test_tunnel_sas_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)

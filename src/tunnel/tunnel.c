@@ -47,7 +47,7 @@ struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t inde
 	t->since = now;
 	t->act_due = t->dup_at = t->child_dup_at = CW_TIME_NEVER;
 	for (uint32_t i = 0; i < pairs; i++)
-		t->pair[i].due = CW_TIME_NEVER;
+		t->pair[i].due = t->pair[i].quiet_since = t->pair[i].repair_at = CW_TIME_NEVER;
 	t->rekey_said_at = t->peer_said_at = CW_TIME_NEVER;
 	cw_tunnel_say_anew(t);
 	return t;
@@ -111,7 +111,7 @@ const struct cw_child_info *cw_tunnel_child(const struct cw_tunnel *tunnel, size
 }
 
 void cw_tunnel_child_counters(struct cw_tunnel *tunnel, uint32_t child_id, uint64_t bytes_in,
-	uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out)
+	uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out, struct cw_time now)
 {
 	struct child_entry *c = cw_tunnel_child_find(tunnel, child_id);
 
@@ -121,6 +121,7 @@ void cw_tunnel_child_counters(struct cw_tunnel *tunnel, uint32_t child_id, uint6
 	c->info.packets_in = packets_in;
 	c->info.bytes_out = bytes_out;
 	c->info.packets_out = packets_out;
+	cw_tunnel_repair_note(tunnel, c, packets_in, packets_out, now);
 }
 
 static int64_t age_s(struct cw_time then, struct cw_time now)
@@ -167,7 +168,7 @@ struct cw_time cw_tunnel_next_due(const struct cw_tunnel *t)
 		if (t->ikes[i].closing)
 			due = cw_time_min(due, t->ikes[i].close_at);
 	}
-	return cw_time_min(due, child_due(t));
+	return cw_time_min(due, cw_time_min(child_due(t), cw_tunnel_repair_due(t)));
 }
 
 static void view_sas(const struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_view *v)

@@ -23,6 +23,8 @@
  *                                 its children and a crossing second IKE_SA can appear; and after longer
  *                                 and longer if the peer makes another one each time.
  *   two children of one pair      keep one likewise, after a snapshot has shown both
+ *   a pair's data goes out and    rekey its child, in case the peer has lost it; seldom, see tunnel_repair.c
+ *   none comes back
  *   wanted DOWN                   close everything, an attempt too, and make the engine refuse the peer
  *   restart                       the same without the refusing, then wanted UP
  *   wanted LISTEN                 let the peer come (start = false)
@@ -82,6 +84,7 @@ enum cw_tunnel_action_kind {
 	CW_TA_INITIATE,	       /* pair */
 	CW_TA_TERMINATE_IKE,   /* id, force */
 	CW_TA_TERMINATE_CHILD, /* id */
+	CW_TA_REKEY_CHILD,     /* id */
 	CW_TA_CHECK_ALIVE,     /* id: of the IKE_SA */
 	CW_TA_POLL,	       /* ask the engine for a snapshot soon */
 	CW_TA_CARRYING,	       /* cw_tunnel_pair_carries() changed for some pair: set routes right */
@@ -143,9 +146,11 @@ const struct cw_ike_sa_info *cw_tunnel_primary(const struct cw_tunnel *tunnel);
 size_t cw_tunnel_children(const struct cw_tunnel *tunnel);
 const struct cw_child_info *cw_tunnel_child(const struct cw_tunnel *tunnel, size_t i);
 
-/* Counters of a child, read from the kernel; kept with it and summed when it goes. */
+/* Counters of a child, read from the kernel just now; kept with it and summed when it goes. To be given
+ * every few seconds: they show what brings nothing back, see above. */
 void cw_tunnel_child_counters(struct cw_tunnel *tunnel, uint32_t child_id, uint64_t bytes_in,
-			      uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out);
+			      uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out,
+			      struct cw_time now);
 
 /* Fills what the tunnel knows; interface and routes are the daemon's to add. wall_s: now, for people. */
 void cw_tunnel_view(const struct cw_tunnel *tunnel, struct cw_time now, int64_t wall_s,

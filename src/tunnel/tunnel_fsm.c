@@ -438,6 +438,7 @@ static void settle(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_act
 			if (well_up(t, now))
 				t->failures = 0;
 			settle_children(t, ike, now, out);
+			cw_tunnel_repair_settle(t, &ike->info, now, out);
 		}
 		if (!cw_tunnel_ike_live(t)) {
 			forget_children(t);

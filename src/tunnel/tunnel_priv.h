@@ -3,8 +3,8 @@
  * tunnel_priv: the tunnel object from inside; for tunnel*.c alone.
  *
  * tunnel_sas.c keeps the two sets (what the engine has), tunnel_hear.c fills them from what the engine
- * reports, tunnel_fsm.c decides (what to ask for), tunnel_say.c words it for the log, tunnel.c makes,
- * frees and shows.
+ * reports, tunnel_fsm.c decides (what to ask for), tunnel_repair.c looks after children that bring nothing
+ * back, tunnel_say.c words it for the log, tunnel.c makes, frees and shows.
  */
 #ifndef CW_TUNNEL_TUNNEL_PRIV_H
 #define CW_TUNNEL_TUNNEL_PRIV_H
@@ -52,6 +52,7 @@ struct child_entry {
 	struct cw_child_info info;
 	struct cw_time info_at, known_at, seen_at;
 	struct cw_time line_at; /* when the first of its line was made; kept over rekeys */
+	uint64_t sampled_in, sampled_out; /* packets, as of the last sample of the kernel's counters */
 };
 
 /* One wanted selector pair. */
@@ -63,6 +64,13 @@ struct pair_entry {
 	struct cw_time due;   /* missing: ask for it then; NEVER: not missing */
 	bool coming;	      /* it was asked for, or comes with the IKE_SA: due is for doubt only */
 	uint32_t tries;	      /* asked for, since it was last well up */
+
+	/* tunnel_repair.c */
+	struct cw_time quiet_since;  /* the first packet out that none has come in after; NEVER: none */
+	struct cw_time quiet_out_at; /* the last one */
+	uint64_t quiet_packets;	     /* how many */
+	uint32_t repairs;	     /* rekeys since something came in */
+	struct cw_time repair_at;    /* of the last; NEVER: none yet */
 };
 
 /* Ids whose end the engine has told, newest over oldest. The engine never uses an id again, so a
@@ -199,6 +207,17 @@ void cw_tunnel_hear_snapshot(struct cw_tunnel *t, const struct cw_ike_event *ev,
 void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
 				 struct cw_tunnel_actions *out);
 
+/* ---- tunnel_repair.c ---- */
+
+/* A sample of the kernel's counters of a child. */
+void cw_tunnel_repair_note(struct cw_tunnel *t, struct child_entry *c, uint64_t packets_in,
+	uint64_t packets_out, struct cw_time now);
+/* When a child is to be rekeyed; NEVER: none. */
+struct cw_time cw_tunnel_repair_due(const struct cw_tunnel *t);
+/* Rekeys those that are due; ike: the one that counts. */
+void cw_tunnel_repair_settle(struct cw_tunnel *t, const struct cw_ike_sa_info *ike, struct cw_time now,
+	struct cw_tunnel_actions *out);
+
 /* ---- tunnel_say.c ---- */
 
 /* An empty action of the kind; NULL, and `full` set, when the list has no room. */
@@ -216,6 +235,8 @@ void cw_tunnel_say_rekey_failed(struct cw_tunnel *t, const struct cw_ike_event *
 				struct cw_time now, struct cw_tunnel_actions *out);
 void cw_tunnel_say_duplicate(const struct ike_entry *closed, const struct ike_entry *kept,
 			     struct cw_tunnel_actions *out);
+void cw_tunnel_say_repair(
+	const struct pair_entry *p, struct cw_time now, struct cw_tunnel_actions *out);
 void cw_tunnel_say_narrowed(struct cw_tunnel_actions *out);
 /* The state has moved; t->since is still when `from` began. */
 void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct cw_time now,

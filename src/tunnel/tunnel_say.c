@@ -168,6 +168,15 @@ void cw_tunnel_say_duplicate(
 		(unsigned long long)closed->info.spi_i, (unsigned long long)kept->info.spi_i);
 }
 
+void cw_tunnel_say_repair(
+	const struct pair_entry *p, struct cw_time now, struct cw_tunnel_actions *out)
+{
+	say(out, p->repairs ? CW_LOG_INFO : CW_LOG_NOTICE, CW_LOG_ONE_WAY,
+		"no data has come in for %lld s while some goes out; rekeying the CHILD_SA, in case "
+		"the peer has lost it",
+		(long long)(cw_time_diff_us(now, p->quiet_since) / 1000000));
+}
+
 void cw_tunnel_say_narrowed(struct cw_tunnel_actions *out)
 {
 	say(out, CW_LOG_NOTICE, CW_LOG_SELECTORS_NARROWED,

@@ -221,10 +221,15 @@ void fake_ike_ask(struct fake_ike *e, struct fake_sa *sa, const struct fake_msg 
 	pump(e, sa);
 }
 
+/* Not what is being asked for already. */
 static void ask_child(struct fake_ike *e, struct fake_sa *sa, uint32_t pair)
 {
 	struct fake_msg m = { .type = CHILD, .pair = pair, .spi = (uint32_t)random_spi(e) };
 
+	for (size_t i = 0; i < sa->n_queue; i++) {
+		if (sa->queue[i].type == CHILD && sa->queue[i].pair == pair)
+			return;
+	}
 	fake_ike_ask(e, sa, &m);
 }
 
@@ -400,7 +405,9 @@ static void answer_rekey_child(
 {
 	struct fake_child *old = child_by(sa, 0, m->old_spi), *c;
 
-	if (!old || old->state == CW_CHILD_REKEYED) {
+	if (!old && e->version == 1 && e->remakes_lost) {
+		answer_child(e, sa, m, re); /* a Quick Mode does not say what it replaces */
+	} else if (!old || old->state == CW_CHILD_REKEYED) {
 		re->refusal = NOT_FOUND;
 	} else if (old->state != CW_CHILD_INSTALLED || sa->state != CW_IKE_SA_ESTABLISHED ||
 		   rekeying(sa)) {
@@ -532,6 +539,13 @@ static void done_rekey_child(struct fake_ike *e, struct fake_sa *sa, const struc
 	struct fake_child *old = child_by(sa, asked->old_spi, 0);
 	struct fake_msg del = { .type = DELETE_CHILD, .old_spi = asked->old_spi };
 
+	if (m->refusal == NOT_FOUND && e->remakes_lost && old && old->state == CW_CHILD_REKEYING) {
+		/* RFC 7296 2.25 */
+		tell_child(e, CW_IKE_EV_CHILD_DOWN, sa, old, 0, CW_CAUSE_CHILD_DELETE, false);
+		child_drop(sa, old);
+		ask_child(e, sa, asked->pair);
+		return;
+	}
 	if (m->refusal != NO_REFUSAL) {
 		if (old && old->state == CW_CHILD_REKEYING)
 			old->state = CW_CHILD_INSTALLED;

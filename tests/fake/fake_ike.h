@@ -32,6 +32,7 @@ struct fake_ike {
 	uint32_t key;           /* both ends must have the same */
 	uint32_t refused_pairs; /* bit mask: children answered with TS_UNACCEPTABLE */
 	uint32_t rekey_every_s; /* mean time from rekey to rekey of an SA; 0: none */
+	bool remakes_lost; /* the rekey of a child that the peer has lost makes another one */
 	uint8_t version;        /* 1: a responder's children go over to the newest IKE_SA */
 	void (*post)(void *arg, const struct cw_ike_event *ev);
 	void *post_arg;
@@ -49,6 +50,11 @@ void fake_ike_crash(struct fake_ike *e);
 
 /* Begins an IKE_SA whatever there is already. */
 void fake_ike_begin(struct fake_ike *e);
+
+/* Forgets the children of a pair, as by hand: nothing is said to anybody. */
+void fake_ike_lose_children(struct fake_ike *e, uint32_t pair);
+/* Would a packet that `from` sends on a pair be taken by `to`? */
+bool fake_ike_passes(const struct fake_ike *from, const struct fake_ike *to, uint32_t pair);
 
 /* What there is. */
 struct fake_count {

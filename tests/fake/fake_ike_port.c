@@ -257,6 +257,44 @@ void fake_ike_crash(struct fake_ike *e)
 	e->last_id = 0;
 }
 
+void fake_ike_lose_children(struct fake_ike *e, uint32_t pair)
+{
+	for (struct fake_sa *sa = e->sas; sa; sa = sa->next) {
+		for (size_t i = sa->n_children; i-- > 0;) {
+			if (sa->children[i].pair == pair)
+				sa->children[i] = sa->children[--sa->n_children];
+		}
+	}
+}
+
+static bool takes(const struct fake_ike *e, uint32_t spi)
+{
+	for (const struct fake_sa *sa = e->sas; sa; sa = sa->next) {
+		for (size_t i = 0; i < sa->n_children; i++) {
+			if (sa->children[i].spi_in == spi)
+				return true;
+		}
+	}
+	return false;
+}
+
+bool fake_ike_passes(const struct fake_ike *from, const struct fake_ike *to, uint32_t pair)
+{
+	uint32_t spi = 0, newest = 0;
+
+	for (const struct fake_sa *sa = from->sas; sa; sa = sa->next) {
+		for (size_t i = 0; i < sa->n_children; i++) {
+			const struct fake_child *c = &sa->children[i];
+
+			if (c->pair != pair || c->id <= newest || c->state > CW_CHILD_REKEYING)
+				continue;
+			newest = c->id;
+			spi = c->spi_out;
+		}
+	}
+	return newest && takes(to, spi);
+}
+
 struct fake_count fake_ike_count(const struct fake_ike *e)
 {
 	struct fake_count n = { 0 };

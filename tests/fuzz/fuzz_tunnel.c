@@ -100,6 +100,8 @@ static void check(struct world *w)
 /* What the daemon does, as far as it matters. */
 static void carry_out(struct world *w, const struct cw_tunnel_action *a)
 {
+	bool known = false;
+
 	switch (a->kind) {
 	case CW_TA_RESOLVE:
 		w->asked_to_resolve = true;
@@ -132,6 +134,11 @@ static void carry_out(struct world *w, const struct cw_tunnel_action *a)
 		break;
 	case CW_TA_LOG:
 		must(a->level < CW_LOG_LEVEL_COUNT && a->text[0] && memchr(a->text, 0, sizeof(a->text)), "a line without text");
+		break;
+	case CW_TA_REKEY_CHILD:
+		for (size_t i = 0; i < cw_tunnel_children(w->tunnel); i++)
+			known |= cw_tunnel_child(w->tunnel, i)->child_id == a->id;
+		must(known, "rekey of a child %u that is not there", a->id);
 		break;
 	case CW_TA_CHECK_ALIVE:
 		break;
@@ -283,7 +290,7 @@ static void happen(struct world *w, struct input *in)
 		tev.kind = CW_TEV_CHILD_BROKEN;
 		tev.child_id = take_u8(in) % 17;
 		if (what & 8)
-			cw_tunnel_child_counters(w->tunnel, tev.child_id, take_u32(in), 1, take_u32(in), 1);
+			cw_tunnel_child_counters(w->tunnel, tev.child_id, take_u32(in), 1, take_u32(in), 1, w->now);
 		if (what == 0xff) {
 			w->stopped = true;
 			tev.kind = CW_TEV_STOP;

@@ -777,10 +777,10 @@ static void test_counters(void **state)
 
 	(void)state;
 	rig_bring_up(r);
-	cw_tunnel_child_counters(r->t, 101, 1000, 10, 2000, 20);
-	cw_tunnel_child_counters(r->t, 999, 5, 5, 5, 5); /* unknown */
+	cw_tunnel_child_counters(r->t, 101, 1000, 10, 2000, 20, r->now);
+	cw_tunnel_child_counters(r->t, 999, 5, 5, 5, 5, r->now); /* unknown */
 	hear_child_rekeyed(r, 101, 102, 1, 0);
-	cw_tunnel_child_counters(r->t, 102, 1, 1, 1, 1);
+	cw_tunnel_child_counters(r->t, 102, 1, 1, 1, 1, r->now);
 	/* A snapshot with older numbers does not turn them back. */
 	snap_begin(r);
 	snap_ike(r, 1, CW_IKE_SA_ESTABLISHED, true, (const uint32_t[]){ 102, 0 });

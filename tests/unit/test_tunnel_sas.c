@@ -311,6 +311,24 @@ static void test_one_pair_refused(void **state)
 	rig_free(r);
 }
 
+/* Where the engine can't say which pair was refused, none is put off. */
+static void test_some_pair_refused(void **state)
+{
+	struct rig *r = rig_new(true, 4);
+
+	(void)state;
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	hear_ike_up(r, 1, true);
+	hear_child_up(r, 102, 1, 1);
+	rig_forget(r);
+	hear_child_failed(r, CW_IKE_PAIR_UNKNOWN, CW_CAUSE_PROTOCOL, true);
+	assert_int_equal(rig_view(r).last_error, CW_CAUSE_PROTOCOL);
+	rig_pass_ms(r, 13000);
+	assert_int_equal(rig_did(r, CW_TA_INITIATE), 3);
+	rig_free(r);
+}
+
 /* More to ask for than one step can hold: the rest comes in the next steps, each pair once. */
 static void test_hundred_pairs(void **state)
 {
@@ -856,6 +874,7 @@ int main(void)
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_pair_unknown),
 		cmocka_unit_test(test_one_pair_refused),
+		cmocka_unit_test(test_some_pair_refused),
 		cmocka_unit_test(test_hundred_pairs),
 		cmocka_unit_test(test_child_doubled),
 		cmocka_unit_test(test_rekey_is_no_double),
