@@ -61,10 +61,13 @@ tests_charon_ike_pair_SOURCES = \
 	tests/charon/fake_kernel.c \
 	tests/charon/fake_kernel.h \
 	tests/charon/ike_pair.c \
+	tests/charon/lose.c \
+	tests/charon/lose.h \
 	tests/charon/pair.c \
 	tests/charon/pair.h \
 	tests/charon/side.c \
 	tests/charon/side.h
+tests_charon_ike_pair_CPPFLAGS = $(CW_CHARON_CPPFLAGS)
 tests_charon_ike_pair_LDFLAGS = $(CW_CHARON_LINK)
 tests_charon_ike_pair_LDADD = \
 	libcw_charon.a \

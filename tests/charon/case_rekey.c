@@ -140,6 +140,51 @@ static void case_key_change(void)
 	CHECK(ev->generation == 8);
 }
 
+/* The peer has lost the child: its rekey makes another one. Orders to make it that come meanwhile, as the
+ * tunnel machine gives them, make no second. */
+static void child_lost(unsigned version)
+{
+	struct side_tunnel ta = plain('a'), tb = plain('b');
+	const struct cw_ike_event *ev;
+	struct picture pa, pb;
+
+	ta.version = tb.version = version;
+	both(&ta, &tb);
+	up();
+	pa = settle(&a, 1, 1);
+	pb = settle(&b, 1, 1);
+	CHECK(ask(&b, &(struct side_request){ .order = SIDE_LOSE, .id = pb.child_id }) == 0);
+	settle(&b, 1, 0);
+	settle(&a, 1, 1); /* it has not heard of it */
+	simple(&a, SIDE_REKEY_CHILD, pa.child_id);
+	if (version == 2) {
+		ev = wait_for(&a, CW_IKE_EV_CHILD_DOWN, SOON_MS);
+		CHECK(ev->child.child_id == pa.child_id && ev->cause == CW_CAUSE_CHILD_DELETE && !ev->by_us);
+		simple(&a, SIDE_INITIATE, 3);
+		ev = wait_for(&a, CW_IKE_EV_CHILD_UP, SOON_MS);
+	} else {
+		ev = wait_for(&a, CW_IKE_EV_CHILD_REKEYED, SOON_MS);
+		CHECK(ev->old_id == pa.child_id);
+	}
+	simple(&a, SIDE_INITIATE, 3);
+	pa = settle(&a, 1, 1);
+	pb = settle(&b, 1, 1);
+	CHECK(pa.spi_in == pb.spi_out && pa.spi_out == pb.spi_in && pa.child_id == ev->child.child_id);
+	CHECK(kernel(&a).policies == 3 && kernel(&a).out_spi == pa.spi_out);
+	CHECK(!count(&a, CW_IKE_EV_REKEY_FAILED) && !count(&a, CW_IKE_EV_FAILED));
+	CHECK(count(&b, CW_IKE_EV_CHILD_UP) == 2 && count(&b, CW_IKE_EV_IKE_UP) == 1);
+}
+
+static void case_child_lost(void)
+{
+	child_lost(2);
+}
+
+static void case_child_lost_ikev1(void)
+{
+	child_lost(1);
+}
+
 const struct pair_case pair_rekey[] = {
 	{ "rekey-child", case_rekey_child },
 	{ "rekey-ike", case_rekey_ike },
@@ -147,5 +192,7 @@ const struct pair_case pair_rekey[] = {
 	{ "BL-002-pfs-differs", case_pfs_differs },
 	{ "BL-001-rekey-without-pfs", case_rekey_without_pfs },
 	{ "BL-050-key-change", case_key_change },
+	{ "child-lost", case_child_lost },
+	{ "child-lost-ikev1", case_child_lost_ikev1 },
 	{ 0 },
 };

@@ -18,6 +18,7 @@
 #include "charon/cw_charon.h"
 #include "conf/conf.h"
 #include "io/mailbox.h"
+#include "lose.h"
 
 extern char **environ;
 
@@ -217,6 +218,10 @@ static void serve(struct side *s, struct side_request *q)
 		return;
 	case SIDE_COUNTS:
 		fake_kernel_counts(s->kernel, &r.counts);
+		answer(s, &r);
+		return;
+	case SIDE_LOSE:
+		r.rc = lose_child(q->id) ? 0 : -1;
 		answer(s, &r);
 		return;
 	case SIDE_HOLD:

@@ -46,6 +46,7 @@ enum side_order {
 	SIDE_REKEY_CHILD,
 	SIDE_ALIVE,
 	SIDE_POLL,
+	SIDE_LOSE,   /* id: the child that is forgotten without a word */
 	SIDE_EXPIRE, /* id: SPI; force: hard */
 	SIDE_MAPPING, /* id: SPI; addr: of its destination; to: new address of the peer; pair: new port */
 	SIDE_REFUSE, /* the kernel refuses id SAs */
@@ -65,7 +66,7 @@ struct side_request {
 
 struct side_report {
 	bool is_event;
-	enum side_order order; /* answered: IP, NET, START, SET, COUNTS, STOP */
+	enum side_order order; /* answered: IP, NET, START, SET, LOSE, COUNTS, STOP */
 	int rc;
 	char text[200];
 	struct fake_kernel_counts counts;
