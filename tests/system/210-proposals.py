@@ -279,7 +279,10 @@ def bl_007_rekey_before_the_end(lab):
 
 @case(needs=["vti"], cost_s=30)
 def bl_007_one_rekey_a_period(lab):
-    """Scaled: a rekey each 6 to 7 s for 25 s, no ping lost, exactly one rekey a period."""
+    """Scaled: a rekey each 6 to 7 s for 25 s, no ping lost, exactly one rekey a period.
+
+    The kernel counts lifetimes in whole seconds, so each may come up to one second early.
+    """
     net = lab.net
     a1 = lab.peer("A1", "azure")
     g = lab.causeway([site(child_lifetime=60, child_rekey_margin=53, child_rekey_jitter=1)])
@@ -292,7 +295,7 @@ def bl_007_one_rekey_a_period(lab):
     seconds = time.monotonic() - up_at
     no_loss(net, ping, "over three rekeys")
     theirs, ours = requests(a1, "CREATE_CHILD_SA")
-    expect(16 <= seconds <= 24 and ours == 3, "%d rekeys in %.0f s" % (ours, seconds))
+    expect(14.5 <= seconds <= 24 and ours == 3, "%d rekeys in %.0f s" % (ours, seconds))
     expect_equal(theirs, 0, "rekeys by the peer")
     lab.expect_one_pair()
 
