@@ -99,6 +99,9 @@ static void add_ike(struct cw_text *out, const json_t *tunnel)
 	add_end(out, "peer", ike, "remote");
 	row(out, "", "%sSPIs %s %s", nat_text(ike), cw_show_text(ike, "spi-i"),
 		cw_show_text(ike, "spi-r"));
+	if (there)
+		row(out, "", "a peer that falls silent is noticed within %" PRIu64 "s",
+			cw_show_count(tunnel, "dead-after-s"));
 }
 
 /* "10.0.0.0/8, 10.1.0.0/16 and 3 more" */
@@ -154,7 +157,7 @@ static void add_children(struct cw_text *out, const json_t *tunnel)
 		row(out, label, "%s for %s%s", cw_show_text(child, "state"), age,
 			lifetimes(child, life, sizeof(life)));
 		row(out, "", "%s%s%s", cw_show_text(child, "proposal"),
-			cw_show_bool(child, "pfs") ? ", PFS" : ", no PFS",
+			cw_show_bool(child, "pfs") ? ", own DH (PFS)" : ", no DH of its own",
 			cw_show_bool(child, "encap") ? ", ESP in UDP" : "");
 		join_selectors(child, "local-ts", "n-local-ts", local, sizeof(local));
 		join_selectors(child, "remote-ts", "n-remote-ts", remote, sizeof(remote));

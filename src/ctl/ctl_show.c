@@ -347,6 +347,7 @@ json_t *cw_ctl_show_tunnel(const struct cw_tunnel_view *view)
 	put_count(&o, "packets-in", view->packets_in);
 	put_count(&o, "packets-out", view->packets_out);
 	put_count(&o, "times-up", view->times_up);
+	put_count(&o, "dead-after-s", view->dead_after_s);
 	put_count(&o, "one-way-s", view->one_way_s);
 	put_text(&o, "conf-error", view->conf_error);
 	return object_end(&o);

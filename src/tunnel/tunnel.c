@@ -246,6 +246,7 @@ void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_
 	view_sas(t, now, v);
 	v->n_children_wanted = t->pairs;
 	v->times_up = t->times_up;
+	v->dead_after_s = t->conf->dpd_delay_s + t->conf->dpd_timeout_s;
 	for (size_t i = 0; i < t->n_steps && i < CW_VIEW_HISTORY_MAX; i++) {
 		const struct step *s = &t->history[(t->n_steps - 1 - i) % CW_VIEW_HISTORY_MAX];
 

@@ -93,6 +93,7 @@ struct cw_tunnel_view {
 	/* Totals since the daemon's start, over all children this tunnel ever had. */
 	uint64_t bytes_in, bytes_out, packets_in, packets_out;
 	uint32_t times_up;
+	uint32_t dead_after_s; /* a peer that fell silent is noticed within so long: dpd-delay + dpd-timeout */
 	uint32_t one_way_s; /* data goes out and none has come back for so long, though IKE lives; 0: all is well */
 
 	/* CW_TUNNEL_CONF_ERROR: the error, with file:line. */

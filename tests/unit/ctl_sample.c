@@ -115,6 +115,7 @@ static void up(struct cw_tunnel_view *v)
 	v->packets_in = 3801438;
 	v->packets_out = 2075004;
 	v->times_up = 1;
+	v->dead_after_s = 13;
 }
 
 static void waiting(struct cw_tunnel_view *v)

@@ -147,6 +147,7 @@ static void test_up(void **state)
 		{ "packets-in", "3801438" },
 		{ "packets-out", "2075004" },
 		{ "times-up", "1" },
+		{ "dead-after-s", "13" },
 		{ "one-way-s", "0" },
 		{ "conf-error", "null" },
 	};
