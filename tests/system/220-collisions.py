@@ -360,6 +360,8 @@ def bl_023_older_duplicate_goes(lab, who):
     monitor = net.G.start("monitor", ["ip", "monitor", "link"])
     ping = net.start_ping("lan", A1.host, 0.1)
     older = a1.sas()[0]["uniqueid"]
+    # Within 2 s of each other they would count as crossing, and the SPIs would decide.
+    wait_for(lambda: g.tunnel()["ike"]["established-s-ago"] >= 4, 10, "the first to be the older one")
     a1.initiate("net", timeout_s=10)
     if who:
         a1.terminate(ike_id=older)
