@@ -60,6 +60,10 @@ tests_sim_sim_pair_SOURCES = \
 	tests/fake/fake_ike_priv.h \
 	tests/fake/fake_world.c \
 	tests/fake/fake_world.h \
+	tests/sim/sim.h \
+	tests/sim/sim_check.c \
+	tests/sim/sim_host.c \
+	tests/sim/sim_lost.c \
 	tests/sim/sim_pair.c
 tests_sim_sim_pair_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_sim_sim_pair_LDADD = libcw_tunnel.a libcw_base.a
