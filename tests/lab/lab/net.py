@@ -221,6 +221,8 @@ class Net:
     def stop_ping(process):
         """End it; returns (sent, received, list of (first, last) lost sequence runs)."""
         import signal
+        # Before its first word it has no handler, and would go without a summary.
+        wait_for(process.text, 10, "ping to begin")
         process.signal(signal.SIGINT)
         process.popen.wait(20)
         text = process.text()
