@@ -112,6 +112,104 @@ static void check_networks(struct cw_reader *r)
 	free(v);
 }
 
+/* A peer's address as a prefix of its own, and whose it is. */
+struct peer {
+	struct cw_prefix host;
+	int i, k; /* of site and tunnel */
+	bool said;
+};
+
+static int by_host(const void *a, const void *b)
+{
+	const struct peer *x = a, *y = b;
+	int order = cw_prefix_compare(&x->host, &y->host);
+
+	if (order)
+		return order;
+	return x->i != y->i ? x->i - y->i : x->k - y->k;
+}
+
+/* Policies alone lead no route anywhere: host to host is fine with them. */
+static bool has_routes(const struct cw_site_conf *site)
+{
+	for (size_t k = 0; k < site->n_tunnels; k++) {
+		if (site->tunnels[k].interface_mode != CW_IF_POLICY)
+			return true;
+	}
+	return false;
+}
+
+/* All peers in one network; they stand side by side from the first that is not before it. */
+static void peers_inside(struct cw_reader *r, struct peer *v, size_t n, int site,
+			 const struct cw_prefix *net)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cw_prefix_compare(&v[middle].host, net) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < n && v[low].host.addr.family == net->addr.family &&
+	       cw_prefix_contains(net, &v[low].host.addr); low++) {
+		struct cw_subject at = cw_subject_of(r, v[low].i, v[low].k, "remote");
+
+		if (v[low].said)
+			continue;
+		v[low].said = true;
+		cw_report(r, CW_CONF_ERROR, &at, r->conf->sites[v[low].i].tunnels[v[low].k].remote,
+			  cw_say(r, "lies in the network %s of %s: the route to the peer would "
+				 "lead into the tunnel itself", prefix_text(r, net),
+				 owner(r, site)),
+			  "take the peer's address out of networks");
+	}
+}
+
+static void check_peers_inside(struct cw_reader *r)
+{
+	const struct cw_conf *conf = r->conf;
+	size_t n = 0, used = 0;
+	struct peer *v;
+
+	for (size_t i = 0; i < conf->n_sites; i++)
+		n += conf->sites[i].n_tunnels;
+	v = calloc(n + 1, sizeof(*v));
+	if (!v)
+		return;
+	for (size_t i = 0; i < conf->n_sites; i++) {
+		const struct cw_site_conf *site = &conf->sites[i];
+
+		for (size_t k = 0; site->enabled && k < site->n_tunnels; k++) {
+			const struct cw_addr *addr = &site->tunnels[k].remote_addr;
+
+			if (addr->family == CW_FAMILY_NONE)
+				continue;
+			v[used++] = (struct peer){
+				.host = { *addr, (uint8_t)cw_family_bits(addr->family) },
+				.i = (int)i,
+				.k = (int)k,
+			};
+		}
+	}
+	qsort(v, used, sizeof(*v), by_host);
+	for (size_t i = 0; i < conf->n_sites; i++) {
+		const struct cw_site_conf *site = &conf->sites[i];
+
+		if (!site->enabled || !has_routes(site))
+			continue;
+		/* The default route is what one sends the rest of the world with; beside it stands
+		 * a route to the peer. */
+		for (size_t p = 0; p < site->networks.n; p++) {
+			if (site->networks.v[p].len > 0)
+				peers_inside(r, v, used, (int)i, &site->networks.v[p]);
+		}
+	}
+	free(v);
+}
+
 /* Things that only one tunnel may have. key() gives NULL for "has none". */
 
 static const char *key_name(struct cw_reader *r, const struct entry *e)
@@ -278,6 +376,7 @@ void cw_conf_check_cross(struct cw_reader *r)
 
 	check_site_names(r);
 	check_networks(r);
+	check_peers_inside(r);
 	for (size_t i = 0; i < conf->n_sites; i++)
 		n += conf->sites[i].n_tunnels;
 	entries = calloc(n + 1, sizeof(*entries));
