@@ -147,6 +147,39 @@ static void check_gateway(struct cw_reader *r)
 		       "write networks = [ \"10.10.0.0/16\" ]; with what lies behind this gateway");
 }
 
+/* BGP */
+
+/* One warning for the whole file, where the first of its settings stands. */
+static void check_bgp(struct cw_reader *r)
+{
+	static const char *const gateway[] = { "asn", "router-id" };
+	struct cw_subject first = { 0 };
+	bool found = false;
+
+	for (size_t g = 0; g < sizeof(gateway) / sizeof(gateway[0]); g++) {
+		if (!found && cw_subject_set(r, -1, -1, gateway[g])) {
+			first = cw_subject_of(r, -1, -1, gateway[g]);
+			found = true;
+		}
+	}
+	for (size_t i = 0; !found && i < r->conf->n_sites; i++) {
+		if (cw_subject_set(r, (int)i, -1, "asn")) {
+			first = cw_subject_of(r, (int)i, -1, "asn");
+			found = true;
+		}
+		for (size_t k = 0; !found && k < r->conf->sites[i].n_tunnels; k++) {
+			if (!cw_subject_set(r, (int)i, (int)k, "bgp-peer"))
+				continue;
+			first = cw_subject_of(r, (int)i, (int)k, "bgp-peer");
+			found = true;
+		}
+	}
+	if (found)
+		cw_report(r, CW_CONF_WARNING, &first, "", "is read, and BGP is not done yet",
+			  "routes come from networks alone; asn, router-id and bgp-peer may be left "
+			  "out");
+}
+
 /* Sites */
 
 static void check_site_asn(struct cw_reader *r, int i, const struct cw_site_conf *site,
@@ -170,8 +203,7 @@ static void check_site_asn(struct cw_reader *r, int i, const struct cw_site_conf
 		       "choose another for gateway.asn: 64512 to 65514 or 65521 to 65534");
 	if (!site->networks.n && !cw_subject_set(r, i, -1, "networks"))
 		say_at(r, i, -1, CW_CONF_WARNING, "networks", "",
-		       "is missing, and this version learns no routes by BGP: nothing is routed to "
-		       "the site",
+		       "is missing, and BGP is not done yet: nothing is routed to the site",
 		       "write the site's networks too");
 }
 
@@ -184,8 +216,7 @@ static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *si
 	if (!site->networks.n && !site->asn && !cw_subject_set(r, i, -1, "networks") &&
 	    !cw_subject_set(r, i, -1, "asn"))
 		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
-		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side, "
-		       "or asn");
+		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side");
 	if (site->balance)
 		say_at(r, i, -1, CW_CONF_WARNING, "balance", "true",
 		       "is not done yet: the first tunnel that is up carries all traffic",
@@ -484,6 +515,33 @@ static void check_selectors(const struct check *c)
 		      "put neighbouring networks together, or write selectors = \"any\";");
 }
 
+/* What a peer that speaks IKEv1, or only that, does not do. */
+static void check_version(const struct check *c)
+{
+	const struct cw_tunnel_conf *t = c->t;
+	bool policy_based = strcmp(c->profile->name, "azure-policy") == 0;
+
+	if (policy_based && t->ike_version != CW_IKE_V1)
+		warning(c, "ike-version", "2", "is not spoken by a policy-based Azure gateway",
+			"take it away, or use the profile azure for a route-based one");
+	if (policy_based && t->selectors == CW_SEL_ANY)
+		warning(c, "selectors", "any", "is refused by a policy-based Azure gateway",
+			"take it away, or use the profile azure for a route-based one");
+	if (c->profile->cloud == CW_CLOUD_AZURE && !policy_based && t->ike_version == CW_IKE_V1)
+		warning(c, "ike-version", "1",
+			"is spoken by a route-based Azure gateway only where the connection was "
+			"made for IKEv1, and never by the Basic one",
+			"take it away, or use the profile azure-policy for a policy-based "
+			"gateway");
+	/* Quick mode has one pair of selectors (RFC 2409 5.5). */
+	if (t->ike_version == CW_IKE_V1 && t->selectors == CW_SEL_ANY &&
+	    (has_family(&c->site->networks, CW_FAMILY_IPV6) ||
+	     has_family(&c->r->conf->gateway.networks, CW_FAMILY_IPV6)))
+		warning(c, "selectors", "any",
+			"is 0.0.0.0/0 alone with IKEv1: no IPv6 passes",
+			"use ike-version = 2, or write selectors = \"networks\";");
+}
+
 static void check_tunnel(const struct check *c)
 {
 	check_ends(c);
@@ -493,6 +551,7 @@ static void check_tunnel(const struct check *c)
 	check_limits(c);
 	check_mtu(c);
 	check_selectors(c);
+	check_version(c);
 }
 
 void cw_conf_check(struct cw_reader *r)
@@ -510,5 +569,6 @@ void cw_conf_check(struct cw_reader *r)
 			check_tunnel(&c);
 		}
 	}
+	check_bgp(r);
 	cw_conf_check_cross(r);
 }
