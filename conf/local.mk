@@ -28,5 +28,6 @@ dist_examples_DATA = \
 	conf/examples/azure-policy.conf \
 	conf/examples/azure.conf \
 	conf/examples/home-lab-nat.conf \
+	conf/examples/ikev1-firewall.conf \
 	conf/examples/two-causeways-left.conf \
 	conf/examples/two-causeways-right.conf
