@@ -343,11 +343,12 @@ enum cw_rc cw_charon_tunnel_build(const struct cw_ike_tunnel *t,
 				  struct cw_charon_tunnel **ret_tunnel)
 {
 	const struct cw_tunnel_conf *conf = t->conf;
+	const struct cw_secret *psk = t->psk ? t->psk : conf->psk;
 	struct cw_charon_tunnel *tunnel;
 	ike_cfg_t *ike;
 	bool ok;
 
-	if (!t->remote.family || !conf->psk || cw_addr_is_unspecified(&t->remote))
+	if (!t->remote.family || !psk || cw_addr_is_unspecified(&t->remote))
 		return CW_E_INVALID;
 	/* Policies for everything that are bound to no interface would take the host's own traffic. */
 	if (conf->selectors == CW_SEL_ANY && !t->if_id && !t->mark)
@@ -368,7 +369,7 @@ enum cw_rc cw_charon_tunnel_build(const struct cw_ike_tunnel *t,
 	else if (t->local.family)
 		tunnel->local_id = id_of_addr(&t->local);
 	tunnel->remote_id = conf->remote_id ? id_of_text(conf->remote_id) : id_of_addr(&t->remote);
-	tunnel->psk = copy_psk(conf->psk);
+	tunnel->psk = copy_psk(psk);
 	ike = build_ike(t);
 	if (!ike || !tunnel->remote_id) {
 		DESTROY_IF(ike);

@@ -10,6 +10,7 @@ CW_LOG_ID(STOPPED, 1002, "causewayd has stopped and removed its kernel objects."
 CW_LOG_ID(CONF_ERROR, 1003, "A setting is wrong; the site it belongs to is left out, the others run.",
 	  "Run causewayd -n -f FILE: it lists every error with its place.")
 CW_LOG_ID(CONF_WARNING, 1004, "A setting works but is weak or unusual.", "Read the reason and decide.")
+CW_LOG_ID(KEY_CHANGED, 1005, "A psk-file holds another key than before; it is used from this try on.", "Nothing to do.")
 CW_LOG_ID(NO_FORWARDING, 1101, "The kernel does not forward packets, so hosts behind this gateway can't use the tunnels.",
 	  "sysctl -w net.ipv4.ip_forward=1 (and net.ipv6.conf.all.forwarding=1 for IPv6).")
 CW_LOG_ID(KERNEL_REFUSED, 1102, "The kernel refused a request of ours.",

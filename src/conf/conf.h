@@ -75,6 +75,7 @@ struct cw_tunnel_conf {
 	const struct cw_secret *psk;	/* the site's or own_psk; never NULL in a good site */
 	struct cw_secret *own_psk;	/* owned; NULL: the site's is used */
 	const char *psk_file;		/* as written; NULL: the key stood inline */
+	const char *psk_path;		/* where that file is, for cw_key_read(); NULL with it */
 	bool psk_omitted;		/* this is a printed copy, which holds no keys */
 
 	/* IKE */

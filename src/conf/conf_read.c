@@ -115,6 +115,10 @@ static void key_warning(struct cw_reader *r, const struct cw_subject *at,
 	size_t len;
 	const uint8_t *bytes = cw_secret_bytes(key, &len);
 
+	if (len >= 2 && bytes[0] == bytes[len - 1] && (bytes[0] == '"' || bytes[0] == '\''))
+		cw_report(r, CW_CONF_WARNING, at, "",
+			  "the key begins and ends with a quote, and both are part of it",
+			  "take them away unless the peer's key has them too");
 	if (cw_key_unusual(bytes, len, text, sizeof(text)))
 		cw_report(r, CW_CONF_WARNING, at, "",
 			  cw_say(r, "the key holds what is not printable ASCII: %s", text),
@@ -123,14 +127,25 @@ static void key_warning(struct cw_reader *r, const struct cw_subject *at,
 }
 
 static void take_key(struct cw_reader *r, const struct cw_subject *at, const struct key_slot *slot,
-		     struct cw_secret *key, const char *file)
+		     struct cw_secret *key, const char *file, const char *path)
 {
 	key_warning(r, at, key);
 	cw_secret_free(*slot->owned);
 	*slot->owned = key;
 	slot->tunnel->psk = key;
 	slot->tunnel->psk_file = file;
+	slot->tunnel->psk_path = path;
 	slot->tunnel->psk_omitted = false;
+}
+
+/* A remedy with the file's own name where FILE stands, so that it can be copied to a shell. */
+static const char *with_path(struct cw_reader *r, const char *remedy, const char *path)
+{
+	const char *file = strstr(remedy, "FILE");
+
+	return file ? cw_say(r, "%.*s%s%s", (int)(file - remedy), remedy, path,
+			     file + strlen("FILE")) :
+		      remedy;
 }
 
 static void read_inline_key(struct cw_reader *r, const struct cw_subject *at, const char *text,
@@ -145,12 +160,13 @@ static void read_inline_key(struct cw_reader *r, const struct cw_subject *at, co
 	}
 	if (cw_text_exposed(&r->text, at->line)) {
 		error(r, at, "a key stands in a file that everybody may read",
-		      "chmod 0600 FILE and change the key, or put it in a psk-file");
+		      with_path(r, "chmod 0600 FILE and change the key, or put it in a psk-file",
+				cw_text_place(&r->text, at->line).file));
 		return;
 	}
 	key = cw_secret_new(text, strlen(text));
 	if (key)
-		take_key(r, at, slot, key, NULL);
+		take_key(r, at, slot, key, NULL, NULL);
 }
 
 /* A key put where its file's name belongs looks like no path: do not show it. */
@@ -183,9 +199,10 @@ static void read_key_file(struct cw_reader *r, const struct cw_subject *at, cons
 		return;
 	if (cw_key_read(full, &key, &fault) != CW_OK)
 		cw_report(r, CW_CONF_ERROR, at, shows_path(path) ? path : "", fault.reason,
-			  fault.remedy);
+			  with_path(r, fault.remedy, shows_path(path) ? full : "FILE"));
 	else
-		take_key(r, at, slot, key, cw_pool_copy(r->conf->pool, path));
+		take_key(r, at, slot, key, cw_pool_copy(r->conf->pool, path),
+			 cw_pool_copy(r->conf->pool, full));
 	free(full);
 }
 
@@ -481,7 +498,7 @@ static void read_tree(struct cw_reader *r, const config_setting_t *root)
 	if (config_setting_length(root) == 0) {
 		error(r, &subject, "the file is empty",
 		      "causeway.conf(5) begins with examples; one is in "
-		      "/etc/causeway/causeway.conf");
+		      "/etc/causeway/causeway.conf.sample");
 		return;
 	}
 	read_group(r, root, CW_LEVEL_TOP, &homes, NULL, set, &subject);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/secret.h"
+#include "conf/key.h"
 #include "daemon/gateway_priv.h"
 #include "io/mailbox.h"
 #include "io/notify.h"
@@ -84,12 +86,43 @@ static void on_resolved(void *arg, const struct cw_resolve_answer *answer)
 	}
 }
 
+/* The key as its file has it now, so that a corrected one is taken at the next try. While the file is
+ * bad, perhaps half written, the last good one stays. */
+static const struct cw_secret *key_now(struct slot *s)
+{
+	const struct cw_secret *known = s->psk ? s->psk : s->conf->psk;
+	struct cw_key_fault fault = { "", "" };
+	struct cw_secret *key = NULL;
+
+	if (!s->conf->psk_path)
+		return known;
+	if (cw_key_read(s->conf->psk_path, &key, &fault) != CW_OK) {
+		if (s->psk_fault_logged != fault.reason)
+			cw_log(CW_LOG_WARNING, CW_LOG_CONF_WARNING, s->conf->name,
+			       "psk-file, read again, %s%s%s; the key that was read before is used", fault.reason,
+			       fault.remedy[0] ? ": " : "", fault.remedy);
+		s->psk_fault_logged = fault.reason;
+		return known;
+	}
+	s->psk_fault_logged = NULL;
+	if (cw_secret_equal(key, known)) {
+		cw_secret_free(key);
+		return known;
+	}
+	cw_log(CW_LOG_NOTICE, CW_LOG_KEY_CHANGED, s->conf->name,
+	       "psk-file holds another key; it is used from this try on");
+	cw_secret_free(s->psk);
+	s->psk = key;
+	return key;
+}
+
 static void do_engine_set(struct cw_gateway *gw, struct slot *s)
 {
 	struct cw_ike_tunnel t = {
 		.index = s->index,
 		.generation = cw_tunnel_generation(s->tunnel),
 		.conf = s->conf,
+		.psk = key_now(s),
 		.gateway_networks = gw->parts.conf->gateway.networks.v,
 		.n_gateway_networks = gw->parts.conf->gateway.networks.n,
 		.remote = cw_tunnel_remote(s->tunnel),
@@ -486,8 +519,10 @@ void cw_gateway_free(struct cw_gateway *gw)
 	if (rc != CW_OK)
 		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway", "not everything of ours could be removed: %s",
 		       cw_gateway_kernel_text(rc, &err));
-	for (size_t i = 0; i < gw->n_slots; i++)
+	for (size_t i = 0; i < gw->n_slots; i++) {
 		cw_tunnel_free(gw->slots[i].tunnel);
+		cw_secret_free(gw->slots[i].psk);
+	}
 	free(gw->slots);
 	cw_ctl_server_free(gw->ctl);
 	free(gw);

@@ -38,6 +38,9 @@ struct slot {
 	int link_err_logged; /* errno of the last logged failure, to say it once */
 	bool nat_hint_given;
 
+	struct cw_secret *psk;	      /* owned: the newest good one of its psk-file; NULL: conf's */
+	const char *psk_fault_logged; /* what is wrong with that file now, said once; NULL: nothing */
+
 	bool resolve_pending; /* answer for a literal address, given after the running step */
 	uint32_t resolve_round;
 	char resolve_text[CW_IKE_TEXT_MAX];

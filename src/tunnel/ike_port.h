@@ -26,6 +26,7 @@
 #include "base/rc.h"
 #include "tunnel/cause.h"
 
+struct cw_secret;
 struct cw_tunnel_conf;
 struct cw_kernel_event;
 
@@ -40,6 +41,7 @@ struct cw_ike_tunnel {
 	uint32_t index;
 	uint32_t generation;
 	const struct cw_tunnel_conf *conf; /* read during the call only */
+	const struct cw_secret *psk;	   /* the key as it is now, borrowed likewise; NULL: conf->psk */
 	const struct cw_prefix *gateway_networks; /* selectors NETWORKS: our side */
 	size_t n_gateway_networks;
 	struct cw_addr remote; /* resolved */

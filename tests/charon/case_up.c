@@ -135,6 +135,22 @@ static void case_two_tunnels_one_peer(void)
 	CHECK(!count(&a, CW_IKE_EV_FAILED) && !count(&b, CW_IKE_EV_FAILED));
 }
 
+/* The key that was read again goes before the one of the config. */
+static void case_changed_psk(void)
+{
+	struct side_tunnel ta = plain('a'), tb = plain('b');
+
+	SET(ta.psk, "old");
+	SET(ta.psk_now, "new");
+	SET(tb.psk, "new");
+	both(&ta, &tb);
+	simple(&a, SIDE_INITIATE, 3);
+	wait_for(&a, CW_IKE_EV_CHILD_UP, SOON_MS);
+	settle(&a, 1, 1);
+	settle(&b, 1, 1);
+	CHECK(!count(&a, CW_IKE_EV_FAILED) && !count(&b, CW_IKE_EV_FAILED));
+}
+
 static void case_forced_encap(void)
 {
 	struct side_tunnel ta = plain('a'), tb = plain('b');
@@ -209,6 +225,7 @@ const struct pair_case pair_up[] = {
 	{ "BL-042-two-tunnels-one-peer", case_two_tunnels_one_peer },
 	{ "BL-054-no-policy-for-everything", case_no_policy_for_everything },
 	{ "vti-mark", case_vti_mark },
+	{ "changed-psk", case_changed_psk },
 	{ "forced-encap", case_forced_encap },
 	{ "ipv6", case_ipv6 },
 	{ 0 },

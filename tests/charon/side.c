@@ -138,8 +138,10 @@ static enum cw_rc set(struct side *s, const struct side_tunnel *t)
 		.reqid_base = CW_REQID_BASE + (t->number ? t->number : 99) * 256,
 	};
 	struct cw_secret *psk = cw_secret_new(t->psk, strlen(t->psk));
+	struct cw_secret *now = t->psk_now[0] ? cw_secret_new(t->psk_now, strlen(t->psk_now)) : NULL;
 	enum cw_rc rc;
 
+	tunnel.psk = now;
 	snprintf(conf.name, sizeof(conf.name), "%s", t->name);
 	if (t->inner_ipv6)
 		cw_prefix_parse("fd00::1/64", &conf.inside_addr);
@@ -149,6 +151,7 @@ static enum cw_rc set(struct side *s, const struct side_tunnel *t)
 	cw_addr_parse(t->remote, &tunnel.remote);
 	rc = s->ike->ops->tunnel_set(s->ike, &tunnel);
 	cw_secret_free(psk);
+	cw_secret_free(now);
 	return rc;
 }
 

@@ -19,6 +19,7 @@ struct side_tunnel {
 	char name[32];
 	uint32_t index, generation;
 	unsigned version;
+	char psk_now[64]; /* read again since; "": the same */
 	char psk[64], ike[64], esp[64], local_id[64], remote_id[64]; /* "": the default */
 	char esp2[64]; /* a second proposal */
 	int nat;       /* enum cw_nat_traversal */

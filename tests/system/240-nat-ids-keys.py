@@ -435,12 +435,17 @@ def bl_050_key_changes_at_the_peer(lab):
     expect_equal(g.tunnel()["times-up"], 1, "times up")
     a1.terminate("azure")
     wait_for(lambda: (g.tunnel()["last-error"] or {}).get("name") == "auth-by-peer", 20, "a refusal")
-    # Ours follows: at the next start, since this version reads the file at its start only.
-    expect_equal(g.stop(), 0, "exit code")
+    # A file that is no key now is said once, and the old key stays.
+    g.write_key("lab.psk", b"")
+    g.order("restart", "far-1")
+    wait_for(lambda: "psk-file, read again, is empty" in g.log_text(), 15, "the bad file in the log")
+    # Ours follows, without a restart of the daemon.
     g.write_key("lab.psk", new)
-    g.restart()
+    g.order("restart", "far-1")
     g.wait_up()
     lab.expect_traffic()
+    expect("CW-1005" in g.log_text(), "the changed key in the log")
+    expect(new.decode() not in g.log_text(), "no key in the log")
 
 
 # Identities.

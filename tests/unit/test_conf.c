@@ -105,6 +105,7 @@ static void a_tunnel_is_complete(void **state)
 	key = cw_secret_bytes(t->psk, &len);
 	assert_int_equal(len, 8);
 	assert_memory_equal(key, "0xS3cr3t", 8);
+	assert_string_equal(t->psk_path, key_path);
 
 	t = cw_conf_tunnel(conf, "azure-weu-2");
 	assert_non_null(t);
@@ -113,6 +114,7 @@ static void a_tunnel_is_complete(void **state)
 	assert_int_equal(t->mtu, 1300);
 	assert_true(t->child_lifetime.bytes == UINT64_C(104857600000));
 	assert_int_equal(cw_secret_len(t->psk), 3);
+	assert_null(t->psk_path);
 	assert_null(cw_conf_tunnel(conf, "azure-weu-3"));
 	done();
 }
