@@ -12,7 +12,6 @@
 #include "tunnel/tunnel_priv.h"
 
 #define RESOLVE_DOUBT_S 30   /* a lookup that says nothing for so long has failed */
-#define ATTEMPT_DOUBT_S 10   /* an attempt that says nothing: look whether it is still there */
 #define DUP_GRACE_V2_MS 1000 /* see tunnel.h, two IKE_SAs */
 #define DUP_GRACE_V1_MS 5000
 #define CHILD_TRIES_MAX 6 /* then the IKE_SA is made anew */
@@ -54,6 +53,7 @@ void cw_tunnel_act(
 	t->activity = activity;
 	t->act_at = now;
 	t->act_due = due;
+	t->unseen = 0;
 }
 
 static void begin(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
@@ -466,7 +466,7 @@ static void resolved(struct cw_tunnel *t, const struct cw_tunnel_event *ev, stru
 	} else if (cw_tunnel_ike_live(t)) {
 		cw_tunnel_act(t, ACT_IDLE, now, CW_TIME_NEVER);
 	} else {
-		cw_tunnel_act(t, ACT_CONNECTING, now, cw_time_add_s(now, ATTEMPT_DOUBT_S));
+		cw_tunnel_act(t, ACT_CONNECTING, now, cw_time_add_s(now, CW_TUNNEL_ATTEMPT_DOUBT_S));
 		cw_tunnel_add(out, CW_TA_INITIATE);
 	}
 }

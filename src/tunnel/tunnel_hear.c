@@ -392,6 +392,19 @@ static void close_doubled(struct cw_tunnel *t, struct cw_time poll_at, struct cw
 		cw_tunnel_round_add(&t->child_dup_rounds, now);
 }
 
+/* An attempt that the engine forgot, or whose end was told and not heard. A busy engine begins it late, so
+ * one that is wanted gets the time that one which is to end does not. */
+static bool attempt_is_lost(struct cw_tunnel *t, struct cw_time poll_at)
+{
+	int64_t age_us = cw_time_diff_us(poll_at, t->act_at);
+
+	if (t->activity == ACT_ABANDONING)
+		return age_us >= CW_TUNNEL_ORDER_LAG_S * 1000000LL;
+	if (t->activity != ACT_CONNECTING || age_us < CW_TUNNEL_ATTEMPT_DOUBT_S * 1000000LL)
+		return false;
+	return ++t->unseen >= CW_TUNNEL_UNSEEN_MAX;
+}
+
 void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, struct cw_time now,
 	struct cw_tunnel_actions *out)
 {
@@ -412,8 +425,8 @@ void cw_tunnel_hear_snapshot_end(struct cw_tunnel *t, struct cw_time poll_at, st
 			lost_child(t, c->info.child_id, CW_CAUSE_LOST, "", now);
 	}
 	close_doubled(t, poll_at, now, out);
-	/* An attempt that the engine forgot, or whose end was told and not heard. */
-	if ((t->activity == ACT_CONNECTING || t->activity == ACT_ABANDONING) && !attempt_seen &&
-		cw_time_diff_us(poll_at, t->act_at) >= CW_TUNNEL_ORDER_LAG_S * 1000000LL)
+	if (attempt_seen)
+		t->unseen = 0;
+	else if (attempt_is_lost(t, poll_at))
 		cw_tunnel_attempt_failed(t, CW_CAUSE_LOST, "", now, out);
 }

@@ -19,6 +19,8 @@
 #define CW_TUNNEL_WELL_UP_US 10000000
 
 #define CW_TUNNEL_ORDER_LAG_S 2	   /* an order to the engine has had its effect after so long */
+#define CW_TUNNEL_ATTEMPT_DOUBT_S 10 /* an attempt that says nothing: look whether it is still there */
+#define CW_TUNNEL_UNSEEN_MAX 2	   /* so many snapshots after that do not show it: it is not */
 #define CW_TUNNEL_CLOSE_PATIENCE_S 4 /* a DELETE without an answer: don't wait any longer */
 #define CW_TUNNEL_CHILD_GRACE_MS 2000 /* the children that come with the IKE_SA */
 #define CW_TUNNEL_CHILD_GUARD_S 12    /* an asked-for child that says nothing */
@@ -106,6 +108,7 @@ struct cw_tunnel {
 	enum activity activity;
 	struct cw_time act_at;	/* when it began; ABANDONING: when the attempt began */
 	struct cw_time act_due; /* WAITING: next try; IDLE: LISTEN's next look-up; else when to doubt */
+	uint32_t unseen;	/* CONNECTING: snapshots in a row, none too early, that did not show the attempt */
 	uint32_t failures;	/* tries that came to nothing since it was last well up */
 
 	struct cw_time dup_at;	     /* two established IKE_SAs: decide then; NEVER: there is one */
