@@ -127,6 +127,7 @@ int cw_conf_check_main(const char *path, FILE *out, FILE *err)
 	struct cw_conf *conf;
 	enum cw_rc rc = cw_conf_read(path, &conf, &report);
 	char line[2048];
+	size_t n_warnings = report.n - report.n_errors;
 	char *text = NULL;
 	int code = 0;
 
@@ -142,6 +143,12 @@ int cw_conf_check_main(const char *path, FILE *out, FILE *err)
 		fprintf(err, "%s: error: %s\n", path, cw_rc_name(CW_E_NO_MEMORY));
 	if (text)
 		fputs(text, out);
+	/* After the settings, so that it is the last line on a terminal. */
+	if (code == 0 && n_warnings == 0)
+		fprintf(err, "%s: no errors\n", path);
+	else if (code == 0)
+		fprintf(err, "%s: %zu warning%s, no errors\n", path, n_warnings,
+			n_warnings == 1 ? "" : "s");
 	free(text);
 	cw_conf_report_free(&report);
 	cw_conf_free(conf);

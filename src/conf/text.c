@@ -75,6 +75,9 @@ static enum cw_rc load(struct cw_scan *scan, const char *path, const struct cw_p
 
 		snprintf(text, sizeof(text), "can't be opened: %s", strerror(err));
 		file_finding(scan, place, value, text,
+			     err == ENOENT && !*value ?
+			     "check the path, or begin with a copy of "
+			     "/etc/causeway/causeway.conf.sample" :
 			     err == ENOENT ? "check the path" :
 			     err == EACCES ? "give causewayd the right to read it" : "");
 		if (fd >= 0)

@@ -49,6 +49,18 @@ static const char *shown(enum cw_setting_type type, const char *text)
 	}
 }
 
+/* Letters and digits in a row: an address has no more than four. */
+static size_t longest_run(const char *text)
+{
+	size_t longest = 0, n;
+
+	for (; *text; text += n ? n : 1) {
+		n = strspn(text, "0123456789abcdefABCDEF");
+		longest = n > longest ? n : longest;
+	}
+	return longest;
+}
+
 bool cw_value_shows_host(const char *text)
 {
 	size_t len = strlen(text);
@@ -56,6 +68,10 @@ bool cw_value_shows_host(const char *text)
 	if (len == 0 || len > 80)
 		return false;
 	if (strspn(text, "0123456789./") == len)
+		return true;
+	/* Addresses with a slip in them. A key in hex has no such marks and is not told. */
+	if (strpbrk(text, ".:/") && strspn(text, "0123456789abcdefABCDEF.:/, ") == len &&
+	    longest_run(text) <= 4)
 		return true;
 	if (strchr(text, ':') && strspn(text, "0123456789abcdefABCDEF:./") == len)
 		return true;
@@ -296,6 +312,37 @@ static struct cw_subject element_of(const struct cw_subject *at, const config_se
 	return sub;
 }
 
+/* What may be meant by a text that is no network. */
+static const char *network_remedy(struct cw_reader *r, const char *text)
+{
+	const char *slash = strchr(text, '/');
+	char addr[CW_ADDR_TEXT_MAX];
+	struct cw_addr base, mask;
+	unsigned len = 0;
+	bool two = slash && strchr(slash + 1, '/');
+
+	if (strchr(text, ',') || (two && strchr(text, ' ')))
+		return "each network stands in quotes of its own, with a comma between them";
+	if (strchr(text, ' '))
+		return "take the space away";
+	/* libconfig joins texts that follow each other. */
+	if (two)
+		return "two networks run into each other: is the comma between them missing?";
+	if (!slash || (size_t)(slash - text) >= sizeof(addr))
+		return "write address/length, as \"10.10.0.0/16\"";
+	snprintf(addr, sizeof(addr), "%.*s", (int)(slash - text), text);
+	if (cw_addr_parse(addr, &base) != CW_OK || cw_addr_parse(slash + 1, &mask) != CW_OK ||
+	    base.family != CW_FAMILY_IPV4 || mask.family != CW_FAMILY_IPV4)
+		return "write address/length, as \"10.10.0.0/16\"";
+	while (len < 32 && (mask.bytes[len / 8] & (0x80 >> len % 8)))
+		len++;
+	for (unsigned i = len; i < 32; i++) {
+		if (mask.bytes[i / 8] & (0x80 >> i % 8))
+			return "write address/length, as \"10.10.0.0/16\"";
+	}
+	return cw_say(r, "write \"%s/%u\"", addr, len);
+}
+
 static bool read_network(struct cw_reader *r, const char *text, struct cw_prefix *ret_prefix,
 			 const struct cw_subject *at)
 {
@@ -304,7 +351,7 @@ static bool read_network(struct cw_reader *r, const char *text, struct cw_prefix
 
 	if (cw_prefix_parse(text, ret_prefix) != CW_OK)
 		return refuse(r, at, shown(CW_TYPE_NETWORKS, text), "is no network",
-			      "write address/length, as \"10.10.0.0/16\"");
+			      network_remedy(r, text));
 	if (!strchr(text, '/'))
 		return refuse(r, at, text, "has no length",
 			      cw_say(r, "write \"%s\" if the single address is meant",
