@@ -128,15 +128,40 @@ static void join_selectors(
 
 static void add_traffic(struct cw_text *out, const json_t *child, bool in)
 {
-	char bytes[CW_TEXT_SHORT], age[CW_TEXT_SHORT];
+	char bytes[CW_TEXT_SHORT], age[CW_TEXT_SHORT], last[CW_TEXT_SHORT + 16] = "";
 	int64_t last_s = cw_show_number(child, in ? "last-in-s-ago" : "last-out-s-ago");
+	uint64_t packets = cw_show_count(child, in ? "packets-in" : "packets-out");
 
 	cw_text_bytes(cw_show_count(child, in ? "bytes-in" : "bytes-out"), bytes, sizeof(bytes));
-	cw_text_duration(last_s, age, sizeof(age));
-	row(out, "", "%s %s, %" PRIu64 " packets, %s%s%s; SPI %s", in ? "in  " : "out ", bytes,
-		cw_show_count(child, in ? "packets-in" : "packets-out"), last_s < 0 ? "" : "last ",
-		last_s < 0 ? "never used" : age, last_s < 0 ? "" : " ago",
+	/* Some kernels count and do not note when; and the counters are newer than the times. */
+	if (last_s >= 0)
+		snprintf(last, sizeof(last), ", last %s ago",
+			cw_text_duration(last_s, age, sizeof(age)));
+	else if (!packets)
+		snprintf(last, sizeof(last), ", never used");
+	row(out, "", "%s %s, %" PRIu64 " packets%s; SPI %s", in ? "in  " : "out ", bytes, packets, last,
 		cw_show_text(child, in ? "spi-in" : "spi-out"));
+}
+
+/* On its way out: its lifetimes mean nothing any more. NULL: it is not. */
+static const char *ending_text(const json_t *children, const json_t *child)
+{
+	const char *state = cw_show_text(child, "state");
+	const json_t *other;
+	size_t i;
+
+	if (strcmp(state, "rekeyed") == 0)
+		return "replaced, being removed";
+	if (strcmp(state, "deleting") != 0)
+		return NULL;
+	json_array_foreach(children, i, other) {
+		const char *its = cw_show_text(other, "state");
+
+		if (cw_show_count(other, "pair") == cw_show_count(child, "pair") &&
+			(strcmp(its, "installed") == 0 || strcmp(its, "rekeying") == 0))
+			return "replaced, being removed";
+	}
+	return "being removed";
 }
 
 static void add_children(struct cw_text *out, const json_t *tunnel)
@@ -144,6 +169,7 @@ static void add_children(struct cw_text *out, const json_t *tunnel)
 	const json_t *children = json_object_get(tunnel, "children"), *child;
 	uint64_t wanted = cw_show_count(tunnel, "n-children-wanted");
 	char age[CW_TEXT_SHORT], life[96], label[64], local[256], remote[256];
+	const char *ending;
 	size_t i;
 
 	if (json_array_size(children) == 0)
@@ -154,8 +180,12 @@ static void add_children(struct cw_text *out, const json_t *tunnel)
 			snprintf(label, sizeof(label), "child %" PRIu64 "/%" PRIu64,
 				cw_show_count(child, "pair") + 1, wanted);
 		cw_text_duration(cw_show_number(child, "installed-s-ago"), age, sizeof(age));
-		row(out, label, "%s for %s%s", cw_show_text(child, "state"), age,
-			lifetimes(child, life, sizeof(life)));
+		ending = ending_text(children, child);
+		if (ending)
+			row(out, label, "%s", ending);
+		else
+			row(out, label, "%s for %s%s", cw_show_text(child, "state"), age,
+				lifetimes(child, life, sizeof(life)));
 		row(out, "", "%s%s%s", cw_show_text(child, "proposal"),
 			cw_show_bool(child, "pfs") ? ", own DH (PFS)" : ", no DH of its own",
 			cw_show_bool(child, "encap") ? ", ESP in UDP" : "");

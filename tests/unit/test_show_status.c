@@ -114,6 +114,39 @@ static void test_golden(void **state)
 	}
 }
 
+/* Each child's end and its use, as people are told of them. */
+static void test_child_words(void **state)
+{
+	static const struct {
+		const char *children, *want, *never;
+	} rows[] = {
+		{ "{\"state\":\"rekeyed\",\"rekey-in-s\":60}", "replaced, being removed", "rekey in" },
+		{ "{\"state\":\"deleting\",\"expires-in-s\":60}", " being removed", "replaced" },
+		{ "{\"state\":\"installed\"},{\"state\":\"deleting\"}", "replaced, being removed", " deleting" },
+		{ "{\"state\":\"installed\",\"pair\":1},{\"state\":\"deleting\",\"pair\":0}", " being removed",
+			"replaced" },
+		{ "{\"packets-in\":0,\"last-in-s-ago\":null}", "0 packets, never used; SPI", "last" },
+		{ "{\"packets-in\":7,\"packets-out\":7}", "7 packets; SPI", "never used" },
+		{ "{\"packets-in\":7,\"packets-out\":7,\"last-in-s-ago\":5}", "7 packets, last 5s ago; SPI", "never used" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		struct cw_text text = { 0 };
+		char in[512];
+		json_t *answer;
+
+		snprintf(in, sizeof(in), "{\"tunnels\":[{\"children\":[%s]}]}", rows[i].children);
+		answer = json_loads(in, 0, NULL);
+		assert_non_null(answer);
+		cw_show_detail(&text, answer, false);
+		if (!strstr(text.s, rows[i].want) || strstr(text.s, rows[i].never))
+			fail_msg("row %zu: %s", i, text.s);
+		cw_text_free(&text);
+		json_decref(answer);
+	}
+}
+
 static void test_all_well(void **state)
 {
 	json_t *answer = load_answer();
@@ -437,6 +470,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_child_words),
 		cmocka_unit_test(test_all_well),
 		cmocka_unit_test(test_missing_members),
 		cmocka_unit_test(test_hostile_texts),
