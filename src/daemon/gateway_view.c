@@ -102,7 +102,7 @@ static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 	}
 	s = &gw->slots[i];
 	cw_gateway_counters(gw, s);
-	cw_tunnel_view(s->tunnel, cw_gateway_now(gw), cw_loop_wall_s(gw->parts.loop), v);
+	cw_tunnel_view(s->tunnel, cw_gateway_now(gw), cw_loop_wall_us(gw->parts.loop), v);
 	v->has_link = cw_gateway_has_link(s) && !s->unusable;
 	v->link_ok = s->link_ok;
 	v->link_kind = s->mode == CW_IF_VTI ? CW_LINK_VTI : CW_LINK_XFRM;

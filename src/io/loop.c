@@ -14,6 +14,9 @@
 #define EVENTS_A_TURN 64
 #define TABLE_STEP 64
 
+/* Less is the time between the two readings, not somebody who sets the clock. */
+#define WALL_STEP_US 500000
+
 /* One for each descriptor number; fn is NULL where nothing is watched. */
 struct watch {
 	cw_loop_fn *fn;
@@ -31,6 +34,7 @@ struct cw_loop {
 
 	struct cw_time now;
 	int64_t wall_s;
+	int64_t wall_offset_us; /* from the monotonic clock; new only when somebody set the clock */
 	bool stopped;
 
 	cw_loop_turn_fn *turn_fn;
@@ -44,11 +48,15 @@ struct cw_loop {
 static void read_clocks(struct cw_loop *loop)
 {
 	struct timespec ts;
+	int64_t offset_us;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	loop->now.us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	loop->wall_s = ts.tv_sec;
+	offset_us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000 - loop->now.us;
+	if (llabs(offset_us - loop->wall_offset_us) > WALL_STEP_US)
+		loop->wall_offset_us = offset_us;
 }
 
 enum cw_rc cw_loop_new(struct cw_loop **ret_loop)
@@ -268,6 +276,11 @@ void cw_loop_stop(struct cw_loop *loop)
 struct cw_time cw_loop_now(const struct cw_loop *loop)
 {
 	return loop->now;
+}
+
+int64_t cw_loop_wall_us(const struct cw_loop *loop)
+{
+	return loop->now.us + loop->wall_offset_us;
 }
 
 int64_t cw_loop_wall_s(const struct cw_loop *loop)

@@ -52,5 +52,8 @@ void cw_loop_stop(struct cw_loop *loop);
 struct cw_time cw_loop_now(const struct cw_loop *loop);
 /* Seconds since 1970, for people. Read once a turn too. */
 int64_t cw_loop_wall_s(const struct cw_loop *loop);
+/* Microseconds since 1970, within half a second. Goes on exactly as cw_loop_now() does until the clock is
+ * set, so that a moment in the past has the same date whenever it is asked for. */
+int64_t cw_loop_wall_us(const struct cw_loop *loop);
 
 #endif

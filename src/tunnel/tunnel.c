@@ -129,6 +129,11 @@ static int64_t age_s(struct cw_time then, struct cw_time now)
 	return cw_time_diff_us(now, then) / 1000000;
 }
 
+static int64_t wall_s_of(struct cw_time then, struct cw_time now, int64_t wall_us)
+{
+	return (wall_us - cw_time_diff_us(now, then)) / 1000000;
+}
+
 /* A "seconds left" that was true `age` ago; -1 stays -1, and what is overdue is 0. */
 static int64_t left_s(int64_t was_s, int64_t age)
 {
@@ -212,7 +217,7 @@ static void view_sas(const struct cw_tunnel *t, struct cw_time now, struct cw_tu
 	}
 }
 
-void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_s,
+void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_us,
 	struct cw_tunnel_view *ret_view)
 {
 	struct cw_tunnel_view *v = ret_view;
@@ -227,14 +232,14 @@ void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_
 	v->state = t->state;
 	v->wanted_up = t->want == WANT_UP;
 	v->for_s = age_s(t->since, now);
-	v->since_wall_s = wall_s - v->for_s;
+	v->since_wall_s = wall_s_of(t->since, now, wall_us);
 	v->cause = t->cause;
 	if (t->cause != CW_CAUSE_NONE && t->cause == t->why)
 		snprintf(v->detail, sizeof(v->detail), "%s", t->detail);
 	v->last_error = t->last_error;
 	snprintf(v->last_error_detail, sizeof(v->last_error_detail), "%s", t->last_error_detail);
 	if (t->last_error != CW_CAUSE_NONE)
-		v->last_error_wall_s = wall_s - age_s(t->last_error_at, now);
+		v->last_error_wall_s = wall_s_of(t->last_error_at, now, wall_us);
 	v->attempt = t->state == CW_TUNNEL_UP || t->want != WANT_UP ? 0 : t->failures + 1;
 	v->next_try_in_s = -1;
 	if (t->activity == ACT_WAITING && t->want == WANT_UP)
@@ -251,7 +256,7 @@ void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_
 		const struct step *s = &t->history[(t->n_steps - 1 - i) % CW_VIEW_HISTORY_MAX];
 
 		v->history[v->n_history++] = (struct cw_view_step){
-			.at_wall_s = wall_s - age_s(s->at, now),
+			.at_wall_s = wall_s_of(s->at, now, wall_us),
 			.from = s->from,
 			.to = s->to,
 			.cause = s->cause,

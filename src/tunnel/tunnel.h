@@ -152,8 +152,9 @@ void cw_tunnel_child_counters(struct cw_tunnel *tunnel, uint32_t child_id, uint6
 			      uint64_t packets_in, uint64_t bytes_out, uint64_t packets_out,
 			      struct cw_time now);
 
-/* Fills what the tunnel knows; interface and routes are the daemon's to add. wall_s: now, for people. */
-void cw_tunnel_view(const struct cw_tunnel *tunnel, struct cw_time now, int64_t wall_s,
+/* Fills what the tunnel knows; interface and routes are the daemon's to add. wall_us:
+ * now, for people, in microseconds since 1970. */
+void cw_tunnel_view(const struct cw_tunnel *tunnel, struct cw_time now, int64_t wall_us,
 		    struct cw_tunnel_view *ret_view);
 
 #endif

@@ -62,7 +62,7 @@ static bool is_trying(enum cw_tunnel_state s)
 /* What people are shown; it is big, so not at every step of the calm. */
 static void check_view(const struct world *w, enum cw_tunnel_state state)
 {
-	cw_tunnel_view(w->tunnel, w->now, 1000000, &view);
+	cw_tunnel_view(w->tunnel, w->now, 1000000000000, &view);
 	must(view.n_children_wanted == w->pairs, "%zu pairs", view.n_children_wanted);
 	must(w->out.full || view.wanted_up || !w->stopped || !w->engine_knows, "stopped, and the engine answers the peer");
 	must(state == view.state && view.for_s >= 0, "the view shows %s since %lld s", cw_tunnel_state_name(view.state),

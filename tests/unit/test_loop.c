@@ -274,6 +274,19 @@ static void test_deadline(void **state)
 	assert_int_equal(f->turns, 2); /* woken once, not turned idly */
 }
 
+static int64_t wall_offset_us;
+
+/* The two clocks are read one after the other; the date of a moment must not wander with the gap. */
+static struct cw_time same_date(void *arg, struct cw_time now)
+{
+	struct fixture *f = arg;
+
+	assert_int_equal(cw_loop_wall_us(f->loop) - now.us, wall_offset_us);
+	if (++f->turns == 20)
+		cw_loop_stop(f->loop);
+	return cw_time_add_ms(now, 1);
+}
+
 static void test_clock(void **state)
 {
 	struct fixture *f = *state;
@@ -282,6 +295,11 @@ static void test_clock(void **state)
 	assert_true(before.us > 0);
 	assert_true(cw_loop_wall_s(f->loop) > 1600000000);
 	assert_int_equal(cw_loop_now(f->loop).us, before.us); /* not read anew outside a turn */
+	assert_true(llabs(cw_loop_wall_us(f->loop) / 1000000 - cw_loop_wall_s(f->loop)) <= 1);
+	f->last = before;
+	cw_loop_on_turn(f->loop, same_date, f);
+	wall_offset_us = cw_loop_wall_us(f->loop) - before.us;
+	assert_int_equal(cw_loop_run(f->loop), CW_OK);
 }
 
 static void on_signal(void *arg, int signo)

@@ -116,7 +116,7 @@ struct cw_tunnel_view rig_view(const struct rig *r)
 {
 	struct cw_tunnel_view v;
 
-	cw_tunnel_view(r->t, r->now, 1000000 + r->now.us / 1000000, &v);
+	cw_tunnel_view(r->t, r->now, 1000000000000 + r->now.us, &v);
 	return v;
 }
 
