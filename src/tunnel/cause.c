@@ -19,14 +19,15 @@ static const struct {
 	[CW_CAUSE_PEER_DEAD] = { "peer-dead", "the peer stopped answering",
 				 "check the path to the peer; it is tried again by itself" },
 	[CW_CAUSE_AUTH_BY_PEER] = { "auth-by-peer", "the peer refused our key or identity",
-				    "compare the key, and local-id with what the peer expects; psk-file is read "
+				    "compare the key, and local-id and remote-id with what the peer expects; psk-file is read "
 				    "again at each try" },
 	[CW_CAUSE_AUTH_BY_US] = { "auth-by-us", "the peer's key or identity is not the one configured",
 				  "compare the key, and remote-id with what the peer sends; psk-file is read again "
 				  "at each try" },
 	[CW_CAUSE_NO_IKE_PROPOSAL] = { "no-ike-proposal", "no common proposal for IKE (phase 1)",
 				       "make ike-proposals equal to the peer's policy; for Azure set a custom "
-				       "IPsec/IKE policy on the connection or use profile azure-default" },
+				       "IPsec/IKE policy on the connection or use profile azure-default; if the "
+				       "peer speaks IKEv1 only: ike-version = 1" },
 	[CW_CAUSE_NO_ESP_PROPOSAL] = { "no-esp-proposal", "no common proposal for ESP (phase 2)",
 				       "make esp-proposals equal to the peer's policy, the PFS group too" },
 	[CW_CAUSE_DH_GROUP] = { "dh-group", "the two sides want different DH (PFS) groups",
