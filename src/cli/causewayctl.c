@@ -48,7 +48,7 @@ static void usage(FILE *to)
 	      "  log [-n LINES]           the daemon's newest messages\n"
 	      "  version                  of this program, the daemon and its parts\n"
 	      "\n"
-	      "See causewayctl(8).\n",
+	      "-V prints the version of this program alone. See causewayctl(8).\n",
 		to);
 }
 
@@ -142,12 +142,13 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 		{ "color", required_argument, NULL, 'c' },
 		{ "lines", required_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
 
 	*ret_exit = EXIT_USAGE;
-	while ((c = getopt_long(argc, argv, "s:n:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:n:hV", longs, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			opt->socket = optarg;
@@ -167,6 +168,10 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 			return false;
 		case 'h':
 			usage(stdout);
+			*ret_exit = EXIT_OK;
+			return false;
+		case 'V':
+			puts("causewayctl " CW_VERSION);
 			*ret_exit = EXIT_OK;
 			return false;
 		default:

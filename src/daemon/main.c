@@ -38,10 +38,11 @@ enum {
 #define MAILBOX_SLOTS 2048
 
 static const char usage[] =
-	"usage: causewayd [-dnV] [-f FILE]\n"
+	"usage: causewayd [-dhnV] [-f FILE]\n"
 	"  -f FILE  the config (" CW_SYSCONFDIR "/causeway/causeway.conf)\n"
 	"  -n       check the config, print it in canonical form, and exit\n"
 	"  -d       log everything, the IKE engine's own words too\n"
+	"  -h       print this and exit\n"
 	"  -V       print the version and exit\n";
 
 struct options {
@@ -228,9 +229,14 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 int main(int argc, char **argv)
 {
 	struct options opt = { .conf_path = CW_SYSCONFDIR "/causeway/causeway.conf" };
+	static const struct option longs[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
+	};
 	int c;
 
-	while ((c = getopt(argc, argv, "df:hnV")) != -1) {
+	while ((c = getopt_long(argc, argv, "df:hnV", longs, NULL)) != -1) {
 		switch (c) {
 		case 'd':
 			opt.debug = true;

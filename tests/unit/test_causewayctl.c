@@ -231,6 +231,8 @@ static void test_usage(void **state)
 		{ { "status", "-n", "9" }, 2, "", "-n belongs to" },
 		{ { "--color=red", "status" }, 2, "", "auto, always or never" },
 		{ { "--frob", "status" }, 2, "", "See causewayctl -h" },
+		{ { "--version" }, 0, "causewayctl ", "" },
+		{ { "-V" }, 0, "causewayctl ", "" },
 		{ { "status", "\xff" }, 2, "", "name has letters" },
 	};
 
