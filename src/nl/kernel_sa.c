@@ -189,6 +189,10 @@ enum cw_rc cw_kernel_nl_sa_query(struct cw_kernel *base, const struct cw_sa_key 
 	pthread_mutex_lock(&k->xfrm_lock);
 	rc = look(k, key, &state, reterr);
 	pthread_mutex_unlock(&k->xfrm_lock);
+	/* Where an outbound SA is missing, the first packet that wants it makes a larval entry with the
+	 * SPI that the policy names: that carries nothing. */
+	if (rc == CW_OK && state.larval)
+		return cw_kernel_nl_fail(reterr, CW_E_NOT_FOUND, ESRCH, "the SA has no keys");
 	if (rc == CW_OK)
 		*ret_stats = state.stats;
 	return rc;

@@ -149,6 +149,8 @@ static void test_sa_life(struct cw_kernel *k)
 	CHECK(k->ops->spi_alloc(k, &there, &here, REQID, 4000, 4000, &other, &err) != CW_OK);
 
 	sa.key.spi = spi;
+	/* Promised is not there. */
+	CHECK_RC(k->ops->sa_query(k, &sa.key, &stats, &err), CW_E_NOT_FOUND);
 	sa.inbound = true;
 	sa.replay_window = 2048;
 	sa.key.if_id = IF_ID;
