@@ -128,6 +128,21 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Room for one that carries: whoever rekeys many times within seconds leaves as many that only wait for
+ * late packets. What is forgotten here is not to come back by a snapshot. */
+static bool make_room(struct cw_tunnel *t)
+{
+	size_t i = 0;
+
+	while (i < t->n_children && cw_tunnel_child_live(&t->children[i]))
+		i++;
+	if (i == t->n_children)
+		return false;
+	cw_tunnel_gone_add(&t->gone_children, t->children[i].info.child_id);
+	cw_tunnel_child_drop(t, t->children[i].info.child_id);
+	return true;
+}
+
 struct child_entry *cw_tunnel_child_put(
 	struct cw_tunnel *t, const struct cw_child_info *info, struct cw_time now)
 {
@@ -137,7 +152,9 @@ struct child_entry *cw_tunnel_child_put(
 	if (c) {
 		before = c->info;
 	} else {
-		if (t->n_children == t->max_children)
+		bool carries = info->state == CW_CHILD_INSTALLED || info->state == CW_CHILD_REKEYING;
+
+		if (t->n_children == t->max_children && !(carries && make_room(t)))
 			return NULL;
 		c = &t->children[t->n_children++];
 		*c = (struct child_entry){
