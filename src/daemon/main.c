@@ -264,6 +264,8 @@ int main(int argc, char **argv)
 	}
 	if (opt.check)
 		return cw_conf_check_main(opt.conf_path, stdout, stderr) ? EXIT_CONF : EXIT_OK;
+	/* Who reads our log may end at any time; the tunnels shall not end with him. */
+	signal(SIGPIPE, SIG_IGN);
 	cw_log_set_sink(STDERR_FILENO, stderr_is_journal());
 	if (opt.debug)
 		cw_log_set_level(CW_LOG_DEBUG);

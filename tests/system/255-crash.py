@@ -11,10 +11,11 @@ repeats it.
 import json
 import os
 import random
+import signal
 import time
 
 from lab import (G_PUBLIC, PLACES, Failure, case, expect, expect_equal, kernel, wait_for, xfrm)
-from lab.causeway import CONF, binary
+from lab.causeway import CONF, SOCKET, binary
 
 A1 = PLACES["A1"]
 BACK_S = 15
@@ -280,6 +281,27 @@ def stop_whatever_it_waits_for(lab):
         g.stop()
         expect(time.monotonic() - start <= END_S, "stopped after %g s it does not end" % delay_s)
         g.expect_clean()
+
+
+@case(needs=["vti"], cost_s=6)
+def the_logs_reader_ends(lab):
+    """Who reads the log from a pipe ends: the tunnel comes up and stays, and the stop is an orderly one."""
+    net = lab.net
+    lab.peer("A1")
+    g = lab.causeway([site()], start=False)
+    g.write_conf()
+    net.G.start("piped", ["sh", "-c", "sh -c 'echo $$ >/run/piped.pid; exec %s -d -f %s' 2>&1 | head -n 1"
+                          % (binary("causewayd"), CONF)])
+    wait_for(lambda: os.path.exists(g.host.root(SOCKET)) and g.status(), 20, "causewayd to answer")
+    g.wait_up()
+    g.order("restart", "far-1")
+    g.wait_up()
+    lab.expect_traffic()
+    with open(g.host.root("/run/piped.pid"), encoding="ascii") as file:
+        pid = int(file.read())
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not os.path.exists("/proc/%d" % pid), 10, "causewayd to end")
+    g.expect_clean()
 
 
 @case(needs=["vti"], cost_s=6)
