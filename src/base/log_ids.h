@@ -26,7 +26,7 @@ CW_LOG_ID(TUNNEL_UP, 1301, "The tunnel carries traffic.", "Nothing to do.")
 CW_LOG_ID(TUNNEL_DOWN, 1302, "The tunnel stopped carrying traffic; it is tried again by itself.",
 	  "The line gives the cause.")
 CW_LOG_ID(TUNNEL_RETRY, 1303, "An attempt to bring the tunnel up failed.",
-	  "The line gives the cause and when the next try is.")
+	  "The line gives the cause and when the next try is; of tries that fail alike, one in 10 minutes is logged.")
 CW_LOG_ID(AUTH_FAILED, 1304, "The peer or we refused the other's key or identity.",
 	  "Compare the key on both sides, and local-id and remote-id with what the peer expects.")
 CW_LOG_ID(NO_PROPOSAL, 1305, "The two sides have no common proposal.",
@@ -43,4 +43,5 @@ CW_LOG_ID(RESOLVE_FAILED, 1311, "The peer's name can't be resolved now; it is as
 	  "Check the name and the resolver.")
 CW_LOG_ID(ONE_WAY, 1312, "The tunnel is up, but data only goes out.",
 	  "See that ESP (or UDP 4500) passes both ways and that the far side has a route back.")
+CW_LOG_ID(REKEYED, 1313, "An SA was replaced by a new one, as it should be before it expires.", "Nothing to do.")
 CW_LOG_ID(CTL_REFUSED, 1401, "A control request was refused.", "The line gives the reason.")

@@ -49,6 +49,7 @@ struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t inde
 	for (uint32_t i = 0; i < pairs; i++)
 		t->pair[i].due = t->pair[i].quiet_since = t->pair[i].repair_at = CW_TIME_NEVER;
 	t->rekey_said_at = t->peer_said_at = CW_TIME_NEVER;
+	t->ike_rekeyed_said_at = t->child_rekeyed_said_at = CW_TIME_NEVER;
 	cw_tunnel_say_anew(t);
 	return t;
 }

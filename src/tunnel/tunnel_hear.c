@@ -249,6 +249,7 @@ void cw_tunnel_hear_event(struct cw_tunnel *t, const struct cw_ike_event *ev, st
 		break;
 	case CW_IKE_EV_IKE_REKEYED:
 		ike_rekeyed(t, ev, now, out);
+		cw_tunnel_say_rekeyed(t, ev, now, out);
 		break;
 	case CW_IKE_EV_CHILD_UP:
 		child_up(t, &ev->child, now, out);
@@ -264,6 +265,7 @@ void cw_tunnel_hear_event(struct cw_tunnel *t, const struct cw_ike_event *ev, st
 		c = cw_tunnel_child_find(t, ev->child.child_id);
 		if (c)
 			c->line_at = line_at;
+		cw_tunnel_say_rekeyed(t, ev, now, out);
 		if (t->last_rekey_is_child)
 			t->last_rekey_error = CW_CAUSE_NONE;
 		break;

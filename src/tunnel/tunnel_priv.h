@@ -142,7 +142,7 @@ struct cw_tunnel {
 	bool last_rekey_is_child;
 	char last_rekey_detail[CW_IKE_TEXT_MAX];
 	struct cw_time said_at[CW_CAUSE_COUNT]; /* when a failure was last said aloud; NEVER: not yet */
-	struct cw_time rekey_said_at, peer_said_at;
+	struct cw_time rekey_said_at, peer_said_at, ike_rekeyed_said_at, child_rekeyed_said_at;
 	uint32_t times_up;
 	uint64_t gone_bytes_in, gone_bytes_out, gone_packets_in, gone_packets_out; /* of children that went */
 };
@@ -236,6 +236,9 @@ void cw_tunnel_say_peer_failed(struct cw_tunnel *t, const struct cw_ike_event *e
 /* again: the newest rekey failed for the same cause. */
 void cw_tunnel_say_rekey_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, bool again,
 				struct cw_time now, struct cw_tunnel_actions *out);
+/* A rekey of either kind worked. */
+void cw_tunnel_say_rekeyed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
+			   struct cw_tunnel_actions *out);
 void cw_tunnel_say_duplicate(const struct ike_entry *closed, const struct ike_entry *kept,
 			     struct cw_tunnel_actions *out);
 void cw_tunnel_say_repair(

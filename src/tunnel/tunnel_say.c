@@ -118,11 +118,13 @@ static struct because next_try(const struct cw_tunnel *t, struct cw_time now)
 void cw_tunnel_say_try_failed(
 	struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
+	bool first = (unsigned)t->why < CW_CAUSE_COUNT && cw_time_is_never(t->said_at[t->why]);
 	bool news = cause_is_news(t, t->why, now);
 
-	say(out, news ? CW_LOG_WARNING : CW_LOG_INFO, log_id_of(t->why), "try %u failed: %s; %s%s",
+	say(out, news ? CW_LOG_WARNING : CW_LOG_INFO, log_id_of(t->why), "try %u failed: %s; %s%s%s",
 		t->failures, because(t->why, t->detail).text, next_try(t, now).text,
-		news ? remedy(t->why).text : "");
+		news ? remedy(t->why).text : "",
+		first ? "; of tries that fail alike, one in 10 minutes is logged" : "");
 }
 
 void cw_tunnel_say_child_refused(
@@ -158,6 +160,17 @@ void cw_tunnel_say_rekey_failed(struct cw_tunnel *t, const struct cw_ike_event *
 		CW_LOG_REKEY_FAILED,
 		"rekey of the %s_SA failed: %s; the old one is used until it expires",
 		ev->is_child ? "CHILD" : "IKE", because(ev->cause, ev->detail).text);
+}
+
+void cw_tunnel_say_rekeyed(struct cw_tunnel *t, const struct cw_ike_event *ev, struct cw_time now,
+	struct cw_tunnel_actions *out)
+{
+	bool child = ev->kind == CW_IKE_EV_CHILD_REKEYED;
+	struct cw_time *said_at = child ? &t->child_rekeyed_said_at : &t->ike_rekeyed_said_at;
+	const char *proposal = child ? ev->child.proposal : ev->ike.proposal;
+
+	say(out, is_news(said_at, PEER_LINE_US, now) ? CW_LOG_NOTICE : CW_LOG_INFO, CW_LOG_REKEYED,
+		"%s_SA rekeyed%s%s", child ? "CHILD" : "IKE", proposal[0] ? ", " : "", proposal);
 }
 
 void cw_tunnel_say_duplicate(

@@ -188,6 +188,8 @@ static void test_for_ever(void **state)
 		distinct += pause_us != last_us;
 		last_us = pause_us;
 		lines += rig_lines(r);
+		/* Only the first says what becomes of the others. */
+		assert_int_equal(i == 1, strstr(rig_last(r, CW_TA_LOG)->text, "one in 10 minutes") != NULL);
 		rig_forget(r);
 		rig_pass_ms(r, pause_us / 1000 + 1);
 		assert_int_equal(rig_did(r, CW_TA_RESOLVE), 1);
