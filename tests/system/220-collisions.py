@@ -10,6 +10,7 @@ issue.
 
 import os
 import subprocess
+import time
 
 from lab import PLACES, case, expect, expect_equal, hold_true, kernel, wait_for, xfrm
 from lab.wait import Failure, Skip
