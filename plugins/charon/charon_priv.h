@@ -328,11 +328,6 @@ struct cw_prefix cw_charon_prefix(traffic_selector_t *ts);
 
 void cw_charon_logger_init(struct cw_charon *c);
 
-/* ---- charon_ports.c ---- */
-
-/* CW_OK when both UDP ports are free; see cw_charon_start(). */
-enum cw_rc cw_charon_ports_check(uint16_t port, uint16_t port_nat_t, char *reterr, size_t size);
-
 /* ---- charon_version.c ---- */
 
 /* CW_E_UNSUPPORTED where the loaded libraries are known to be of another version than the headers. */

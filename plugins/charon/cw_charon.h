@@ -72,6 +72,13 @@ struct cw_charon_options {
 	})
 
 /*
+ * Are both UDP ports free? Changes nothing; to be asked before anything of an earlier run is cleared away.
+ * cw_charon_start() asks again. Its errors are CW_E_BUSY, CW_E_DENIED and those of cw_rc_from_errno(), with
+ * a sentence in reterr.
+ */
+enum cw_rc cw_charon_ports_check(uint16_t port, uint16_t port_nat_t, char *reterr, size_t size);
+
+/*
  * Starts the engine. kernel and box are borrowed and must outlive it.
  *
  * Returns CW_OK with *ret_ike (ended by ops->stop), or

@@ -460,6 +460,11 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 		free(gw);
 		return rc;
 	}
+	rc = parts->alone(reterr, size);
+	if (rc != CW_OK) {
+		cw_gateway_free(gw);
+		return rc;
+	}
 	rc = gw->kernel->ops->probe(gw->kernel, &gw->caps);
 	/* caps.why also tells of what can be done without, such as xfrm interfaces. */
 	if (rc != CW_OK || !gw->caps.xfrm || !gw->caps.net_admin || (!gw->caps.esp4 && !gw->caps.esp6)) {

@@ -41,10 +41,13 @@ struct cw_gateway_parts {
 	struct cw_loop *loop;
 	struct cw_mailbox *box; /* the engine's letters: struct cw_ike_event */
 	struct cw_kernel *kernel;
+	/* May we be the only IKE daemon here? Asked before the kernel is touched: what bears our marks may
+	 * be another causewayd's that runs. CW_OK, or why not. */
+	enum cw_rc (*alone)(char *reterr, size_t size);
 };
 
 /*
- * Looks at the kernel, cleans what an earlier run left, makes interfaces and the unreachable routes
+ * Asks whether we are alone, looks at the kernel, cleans what an earlier run left, makes interfaces and the unreachable routes
  * (so that the site's prefixes are closed before anything else happens) and listens on the
  * control socket. On failure reterr has a sentence for people and nothing of ours is left.
  */

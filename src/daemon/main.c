@@ -130,10 +130,18 @@ static int read_conf(struct daemon *d, const struct options *opt)
 static int fail(const char *what, enum cw_rc rc, const char *why)
 {
 	if (why && why[0])
-		cw_log(CW_LOG_ERROR, CW_LOG_NONE, "causewayd", "not started: %s", why);
+		cw_log(CW_LOG_ERROR, rc == CW_E_BUSY ? CW_LOG_IKE_PORT_TAKEN : CW_LOG_NONE, "causewayd",
+		       "not started: %s", why);
 	else
 		cw_log(CW_LOG_ERROR, CW_LOG_NONE, "causewayd", "not started: %s: %s", what, cw_rc_name(rc));
 	return exit_of(rc);
+}
+
+static enum cw_rc alone(char *reterr, size_t size)
+{
+	const struct cw_charon_options charon = CW_CHARON_OPTIONS_DEFAULT;
+
+	return cw_charon_ports_check(charon.port, charon.port_nat_t, reterr, size);
 }
 
 static int start(struct daemon *d, const struct options *opt)
@@ -170,6 +178,7 @@ static int start(struct daemon *d, const struct options *opt)
 		.loop = d->loop,
 		.box = d->box,
 		.kernel = d->kernel,
+		.alone = alone,
 	};
 	rc = cw_gateway_new(&parts, &d->gateway, why, sizeof(why));
 	if (rc != CW_OK)

@@ -318,6 +318,14 @@ def one_at_a_time(lab):
     expect("another causewayd" in out, "it said: " + out)
     expect_equal({s.spi for s in xfrm.states(net.G)}, spis, "SPIs of the first")
     lab.expect_traffic()
+    # One with another control socket can't know it by that; its config knows no tunnel of the first.
+    apart = g.host.write("/run/causeway/apart.conf", open(g.host.root(CONF), encoding="utf-8").read()
+                         .replace(SOCKET, SOCKET + "2").replace("far", "apart"), 0o600)
+    rc, out = net.G.rc([binary("causewayd"), "-f", apart], 20)
+    expect_equal(rc, 3, "exit code of one with another socket; it said: " + out)
+    expect("CW-1201" in out and "removed" not in out, "it said: " + out)
+    expect_equal({s.spi for s in xfrm.states(net.G)}, spis, "SPIs of the first")
+    lab.expect_traffic()
     expect_equal(g.stop(), 0, "exit code")
     other = net.G.start("other", ["python3", "-c", "import socket, time\n"
                                   "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
