@@ -139,23 +139,25 @@ static void put_selectors(struct object *o, const char *key, const struct cw_pre
 	put(o, key, list);
 }
 
-static struct object cause_object(enum cw_cause cause)
+static struct object cause_object(const struct cw_tunnel_view *view, enum cw_cause cause)
 {
 	struct object o = object_new();
 
 	put_text(&o, "name", cw_cause_name(cause));
 	put_text(&o, "text", cw_cause_text(cause));
-	put_text(&o, "remedy", cw_cause_remedy(cause));
+	put_text(&o, "remedy",
+		 view->private_id ? cw_cause_remedy_private(cause) : cw_cause_remedy(cause));
 	return o;
 }
 
-static json_t *cause_json(enum cw_cause cause, const char *detail)
+static json_t *cause_json(const struct cw_tunnel_view *view, enum cw_cause cause,
+			  const char *detail)
 {
 	struct object o;
 
 	if (cause == CW_CAUSE_NONE)
 		return json_null();
-	o = cause_object(cause);
+	o = cause_object(view, cause);
 	put_text(&o, "detail", detail);
 	return object_end(&o);
 }
@@ -166,7 +168,7 @@ static json_t *last_error_json(const struct cw_tunnel_view *view)
 
 	if (view->last_error == CW_CAUSE_NONE)
 		return json_null();
-	o = cause_object(view->last_error);
+	o = cause_object(view, view->last_error);
 	put_text(&o, "detail", view->last_error_detail);
 	put_wall(&o, "at-wall-s", view->last_error_wall_s);
 	return object_end(&o);
@@ -333,11 +335,11 @@ json_t *cw_ctl_show_tunnel(const struct cw_tunnel_view *view)
 	put_bool(&o, "wanted-up", view->wanted_up);
 	put_wall(&o, "since-wall-s", view->since_wall_s);
 	put_seconds(&o, "for-s", view->for_s);
-	put(&o, "cause", cause_json(view->cause, view->detail));
+	put(&o, "cause", cause_json(view, view->cause, view->detail));
 	put(&o, "last-error", last_error_json(view));
 	put_count(&o, "attempt", view->attempt);
 	put_seconds(&o, "next-try-in-s", view->next_try_in_s);
-	put(&o, "last-rekey-error", cause_json(view->last_rekey_error, view->last_rekey_detail));
+	put(&o, "last-rekey-error", cause_json(view, view->last_rekey_error, view->last_rekey_detail));
 	put(&o, "ike", view->has_ike ? ike_json(&view->ike) : json_null());
 	put_count(&o, "n-children-wanted", view->n_children_wanted);
 	put(&o, "interface", interface_json(view));

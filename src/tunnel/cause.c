@@ -65,3 +65,11 @@ const char *cw_cause_remedy(enum cw_cause cause)
 {
 	return (unsigned)cause < CW_CAUSE_COUNT ? causes[cause].remedy : "";
 }
+
+const char *cw_cause_remedy_private(enum cw_cause cause)
+{
+	if (cause != CW_CAUSE_AUTH_BY_PEER)
+		return cw_cause_remedy(cause);
+	return "we show our private address: if the peer knows us by a public one, set public-address; else "
+	       "compare the key, and local-id with what the peer expects; psk-file is read again at each try";
+}

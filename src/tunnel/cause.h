@@ -41,5 +41,7 @@ const char *cw_cause_name(enum cw_cause cause);
 const char *cw_cause_text(enum cw_cause cause);
 /* What to look at or do; "" where there is nothing to do. Never NULL. */
 const char *cw_cause_remedy(enum cw_cause cause);
+/* The same for a tunnel whose peer is told a private address of ours as our identity, likely behind a NAT. */
+const char *cw_cause_remedy_private(enum cw_cause cause);
 
 #endif

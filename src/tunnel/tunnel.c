@@ -94,6 +94,13 @@ struct cw_addr cw_tunnel_local(const struct cw_tunnel *tunnel)
 	return tunnel->local;
 }
 
+bool cw_tunnel_private_id(const struct cw_tunnel *t)
+{
+	return !t->conf->local_id && t->conf->public_addr.family == CW_FAMILY_NONE &&
+	       cw_addr_is_private(&t->local) && t->remote.family != CW_FAMILY_NONE &&
+	       !cw_addr_is_private(&t->remote);
+}
+
 const struct cw_ike_sa_info *cw_tunnel_primary(const struct cw_tunnel *tunnel)
 {
 	const struct ike_entry *e = cw_tunnel_ike_best(tunnel);
@@ -237,6 +244,7 @@ void cw_tunnel_view(const struct cw_tunnel *t, struct cw_time now, int64_t wall_
 	v->cause = t->cause;
 	if (t->cause != CW_CAUSE_NONE && t->cause == t->why)
 		snprintf(v->detail, sizeof(v->detail), "%s", t->detail);
+	v->private_id = cw_tunnel_private_id(t);
 	v->last_error = t->last_error;
 	snprintf(v->last_error_detail, sizeof(v->last_error_detail), "%s", t->last_error_detail);
 	if (t->last_error != CW_CAUSE_NONE)

@@ -147,6 +147,11 @@ struct cw_tunnel {
 	uint64_t gone_bytes_in, gone_bytes_out, gone_packets_in, gone_packets_out; /* of children that went */
 };
 
+/* ---- tunnel.c ---- */
+
+/* Is our identity a private address, while the peer's address is not? */
+bool cw_tunnel_private_id(const struct cw_tunnel *t);
+
 /* ---- tunnel_sas.c ---- */
 
 struct ike_entry *cw_tunnel_ike_find(struct cw_tunnel *t, uint32_t ike_id);

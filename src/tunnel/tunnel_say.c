@@ -76,10 +76,11 @@ static struct because because(enum cw_cause cause, const char *detail)
 }
 
 /* What to do, as the end of a line. */
-static struct because remedy(enum cw_cause cause)
+static struct because remedy(const struct cw_tunnel *t, enum cw_cause cause)
 {
 	struct because b;
-	const char *text = cw_cause_remedy(cause);
+	const char *text = cw_tunnel_private_id(t) ? cw_cause_remedy_private(cause)
+						   : cw_cause_remedy(cause);
 
 	snprintf(b.text, sizeof(b.text), "%s%s", text[0] ? "; " : "", text);
 	return b;
@@ -123,7 +124,7 @@ void cw_tunnel_say_try_failed(
 
 	say(out, news ? CW_LOG_WARNING : CW_LOG_INFO, log_id_of(t->why), "try %u failed: %s; %s%s%s",
 		t->failures, because(t->why, t->detail).text, next_try(t, now).text,
-		news ? remedy(t->why).text : "",
+		news ? remedy(t, t->why).text : "",
 		first ? "; of tries that fail alike, one in 10 minutes is logged" : "");
 }
 
@@ -133,7 +134,7 @@ void cw_tunnel_say_child_refused(
 	bool news = cause_is_news(t, t->why, now);
 
 	say(out, news ? CW_LOG_WARNING : CW_LOG_INFO, log_id_of(t->why), "no CHILD_SA: %s%s",
-		because(t->why, t->detail).text, news ? remedy(t->why).text : "");
+		because(t->why, t->detail).text, news ? remedy(t, t->why).text : "");
 }
 
 void cw_tunnel_say_child_lost(
@@ -148,7 +149,7 @@ void cw_tunnel_say_peer_failed(struct cw_tunnel *t, const struct cw_ike_event *e
 {
 	if (is_news(&t->peer_said_at, PEER_LINE_US, now))
 		say(out, CW_LOG_WARNING, log_id_of(ev->cause), "the peer's try failed: %s%s",
-			because(ev->cause, ev->detail).text, remedy(ev->cause).text);
+			because(ev->cause, ev->detail).text, remedy(t, ev->cause).text);
 }
 
 void cw_tunnel_say_rekey_failed(struct cw_tunnel *t, const struct cw_ike_event *ev, bool again,

@@ -63,6 +63,7 @@ struct cw_tunnel_view {
 	int64_t for_s;		/* how long it has been in the state, by the monotonic clock */
 	enum cw_cause cause;	/* why it is in this state; NONE when all is well */
 	char detail[CW_IKE_TEXT_MAX];
+	bool private_id;	/* our identity is a private address and the peer's address is not */
 	enum cw_cause last_error; /* the newest failure, also after it was mended; NONE: never */
 	char last_error_detail[CW_IKE_TEXT_MAX];
 	int64_t last_error_wall_s;

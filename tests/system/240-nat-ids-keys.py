@@ -67,7 +67,10 @@ def bl_040_private_identity(lab):
         error = g.tunnel()["last-error"]
         return error and error["name"] == "auth-by-peer"
     wait_for(refused, 15, "the refusal")
-    hint = [l for l in g.log_text().splitlines() if "public-address" in l]
+    expect("public-address" in g.tunnel()["cause"]["remedy"], "the remedy in the status")
+    lines = [l for l in g.log_text().splitlines() if "public-address" in l]
+    expect([l for l in lines if "try 1 failed" in l], "the remedy in the log")
+    hint = [l for l in lines if "likely a NAT" in l]
     expect_equal(len(hint), 1, "hints")
     for word in (G_PRIVATE, A1.address):
         expect(word in hint[0], "%s in the hint: %s" % (word, hint[0]))

@@ -44,6 +44,8 @@ static void test_all(void **state)
 		assert_true(is_name(cw_cause_name(c)));
 		assert_true(is_clause(cw_cause_text(c)));
 		assert_true(cw_cause_remedy(c)[0] == '\0' || is_clause(cw_cause_remedy(c)));
+		assert_true(cw_cause_remedy_private(c) == cw_cause_remedy(c) ||
+			    is_clause(cw_cause_remedy_private(c)));
 		for (int j = 0; j < i; j++) {
 			assert_string_not_equal(cw_cause_name(c), cw_cause_name((enum cw_cause)j));
 			assert_string_not_equal(cw_cause_text(c), cw_cause_text((enum cw_cause)j));

@@ -65,6 +65,26 @@ static void expect_all(const json_t *json, const struct row *rows, size_t n)
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 
+/* A refusal that public-address would likely have spared. */
+static void test_remedy_of_a_private_identity(void **state)
+{
+	static const bool rows[] = { false, true };
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		static struct cw_tunnel_view view;
+		const char *remedy;
+		json_t *json;
+
+		sample_view(1, &view);
+		view.private_id = rows[i];
+		json = cw_ctl_show_tunnel(&view);
+		remedy = json_string_value(json_object_get(json_object_get(json, "cause"), "remedy"));
+		assert_int_equal(strstr(remedy, "public-address") != NULL, rows[i]);
+		json_decref(json);
+	}
+}
+
 static void test_up(void **state)
 {
 	static const struct row rows[] = {
@@ -319,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_not_up),
 		cmocka_unit_test(test_state_names),
 		cmocka_unit_test(test_gateway),
+		cmocka_unit_test(test_remedy_of_a_private_identity),
 		cmocka_unit_test(test_hostile_text),
 	};
 

@@ -168,6 +168,45 @@ static void test_failed_try(void **state)
 	}
 }
 
+/* Behind a NAT with public-address forgotten: a refusal names it. */
+static void test_private_identity(void **state)
+{
+	static const struct cw_addr private = { .family = CW_FAMILY_IPV4, .bytes = { 192, 168, 1, 20 } },
+				    public = { .family = CW_FAMILY_IPV4, .bytes = { 198, 51, 100, 2 } },
+				    peer = { .family = CW_FAMILY_IPV4, .bytes = { 203, 0, 113, 11 } },
+				    near = { .family = CW_FAMILY_IPV4, .bytes = { 192, 168, 1, 1 } };
+	static const struct {
+		struct cw_addr local, remote, public_addr;
+		const char *local_id;
+		bool told;
+	} cases[] = {
+		{ private, peer, { 0 }, NULL, true },
+		{ public, peer, { 0 }, NULL, false },
+		{ private, near, { 0 }, NULL, false },
+		{ private, peer, public, NULL, false },
+		{ private, peer, { 0 }, "gw.example.net", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig *r = rig_new(true, 1);
+		struct cw_tunnel_event ev = {
+			.kind = CW_TEV_RESOLVED, .remote = cases[i].remote, .local = cases[i].local
+		};
+		struct cw_tunnel_actions actions;
+
+		r->conf.public_addr = cases[i].public_addr;
+		r->conf.local_id = cases[i].local_id;
+		rig_step(r, CW_TEV_START);
+		cw_tunnel_step(r->t, &ev, r->now, &actions);
+		hear_failed(r, CW_CAUSE_AUTH_BY_PEER, true, "");
+		assert_int_equal(
+			strstr(rig_last(r, CW_TA_LOG)->text, "public-address") != NULL, cases[i].told);
+		assert_int_equal(rig_view(r).private_id, cases[i].told);
+		rig_free(r);
+	}
+}
+
 /* BL-025, BL-027: for ever, capped, jittered; and said once, not ten thousand times (BL-031). */
 static void test_for_ever(void **state)
 {
@@ -906,6 +945,7 @@ int main(void)
 		cmocka_unit_test(test_resolve_fails),
 		cmocka_unit_test(test_resolver_is_silent),
 		cmocka_unit_test(test_failed_try),
+		cmocka_unit_test(test_private_identity),
 		cmocka_unit_test(test_for_ever),
 		cmocka_unit_test(test_pause_counts_from_the_start_of_the_try),
 		cmocka_unit_test(test_attempt_forgotten_by_the_engine),
