@@ -73,6 +73,27 @@ static void test_child_rekeys(void **state)
 	rig_free(r);
 }
 
+/* A peer that rekeys faster than what was replaced goes: the one in use is never the one without room. */
+static void test_child_rekeyed_many_times(void **state)
+{
+	struct rig *r = rig_new(true, 1);
+
+	(void)state;
+	rig_bring_up(r);
+	for (uint32_t id = 101; id < 161; id++) {
+		hear_child_rekeyed(r, id, id + 1, 1, 0);
+		assert_true(cw_tunnel_carries(r->t));
+		assert_state(r, CW_TUNNEL_UP);
+		rig_pass_ms(r, 10);
+	}
+	snap_begin(r);
+	snap_ike(r, 1, CW_IKE_SA_ESTABLISHED, true, IDS(161));
+	snap_end(r);
+	assert_state(r, CW_TUNNEL_UP);
+	assert_int_equal(rig_did(r, CW_TA_INITIATE), 0);
+	rig_free(r);
+}
+
 /* A restart that crosses a rekey of what it closes closes the new one. */
 static void test_rekey_of_a_closing_ike(void **state)
 {
@@ -879,6 +900,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ike_rekey),
 		cmocka_unit_test(test_child_rekeys),
+		cmocka_unit_test(test_child_rekeyed_many_times),
 		cmocka_unit_test(test_rekey_of_a_closing_ike),
 		cmocka_unit_test(test_child_missing),
 		cmocka_unit_test(test_child_refused),
