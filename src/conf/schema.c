@@ -29,11 +29,11 @@ static const struct cw_setting settings[] = {
 	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
 	  .help = "The networks behind this gateway." },
 	{ .name = "router-id", .levels = CW_LEVEL_GATEWAY, .home = G(router_id),
-	  .type = CW_TYPE_ADDR4, .help = "BGP identifier of this gateway (read, and not done "
-					 "yet)." },
+	  .type = CW_TYPE_ADDR4,
+	  .help = "BGP identifier of this gateway (read, and not done yet)." },
 	{ .name = "asn", .levels = CW_LEVEL_GATEWAY, .home = G(asn), .type = CW_TYPE_NUMBER32,
-	  .min = 1, .max = UINT32_MAX, .help = "AS number of this gateway (read, and not "
-						     "done yet)." },
+	  .min = 1, .max = UINT32_MAX,
+	  .help = "AS number of this gateway (read, and not done yet)." },
 	{ .name = "local-address", .levels = CW_LEVEL_GATEWAY, .home = G(local_addr),
 	  .type = CW_TYPE_ADDR,
 	  .help = "Address of this machine that IKE and ESP are sent from. Without it: the one "
@@ -55,8 +55,8 @@ static const struct cw_setting settings[] = {
 	{ .name = "profile", .levels = CW_LEVEL_SITE, .home = S(profile), .type = CW_TYPE_PROFILE,
 	  .dflt = "\"generic\"", .help = "Kind of the peer; see PROFILES." },
 	{ .name = "asn", .levels = CW_LEVEL_SITE, .home = S(asn), .type = CW_TYPE_NUMBER32,
-	  .min = 1, .max = UINT32_MAX, .help = "AS number of the site (read, and not done "
-						     "yet)." },
+	  .min = 1, .max = UINT32_MAX,
+	  .help = "AS number of the site (read, and not done yet)." },
 	{ .name = "networks", .levels = CW_LEVEL_SITE, .home = S(networks),
 	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
 	  .help = "The networks of the site: they are routed through its tunnels." },
@@ -90,7 +90,8 @@ static const struct cw_setting settings[] = {
 	  .help = "Address or full DNS name of the peer. Required. A name is asked for again "
 		  "before every attempt." },
 	{ .name = "bgp-peer", .levels = CW_LEVEL_TUNNEL, .home = T(bgp_peer), .type = CW_TYPE_ADDR,
-	  .help = "Address that the peer speaks BGP from, inside the tunnel (read, and not done yet)." },
+	  .help = "Address that the peer speaks BGP from, inside the tunnel (read, and not done "
+		  "yet)." },
 	{ .name = "inside-address", .levels = CW_LEVEL_TUNNEL, .home = T(inside_addr),
 	  .type = CW_TYPE_ADDR_LEN,
 	  .help = "Our address on the tunnel's interface, with the length of its network, as "
