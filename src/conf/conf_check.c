@@ -268,10 +268,49 @@ static void check_key(const struct check *c)
 
 /* Ends and identities */
 
+/* The engine takes some texts for any identity, or for many: the peer would be let in whoever he is. */
+static bool id_is_many(const char *id)
+{
+	const char *dash = strchr(id, '-');
+	struct cw_prefix net;
+	struct cw_addr addr;
+	char first[CW_ADDR_TEXT_MAX];
+
+	if (id[0] == '%' || strchr(id, '*'))
+		return true;
+	if (cw_addr_parse(id, &addr) == CW_OK)
+		return cw_addr_is_unspecified(&addr);
+	if (strchr(id, '/') && cw_prefix_parse(id, &net) == CW_OK)
+		return true;
+	if (!dash || (size_t)(dash - id) >= sizeof(first))
+		return false;
+	snprintf(first, sizeof(first), "%.*s", (int)(dash - id), id);
+	return cw_addr_parse(first, &addr) == CW_OK && cw_addr_parse(dash + 1, &addr) == CW_OK;
+}
+
+static void check_id(const struct check *c, const char *name, const char *id)
+{
+	size_t digits;
+
+	if (!id)
+		return;
+	if (id_is_many(id))
+		error(c, name, "", "stands for more than one identity",
+		      "write the one that is shown: an address, a DNS name, a mail address, or @#hex");
+	if (strncmp(id, "@#", 2) != 0)
+		return;
+	digits = strspn(id + 2, "0123456789abcdefABCDEF");
+	if (!digits || digits % 2 || id[2 + digits])
+		error(c, name, "", "is no key identifier in hex",
+		      "two of 0-9 and a-f for each byte follow @#, as @#0a1b");
+}
+
 static void check_ends(const struct check *c)
 {
 	const struct cw_tunnel_conf *t = c->t;
 
+	check_id(c, "local-id", t->local_id);
+	check_id(c, "remote-id", t->remote_id);
 	if (!t->remote) {
 		if (!cw_subject_set(c->r, c->i, c->k, "remote"))
 			error(c, "remote", "", "is missing",
@@ -304,15 +343,31 @@ static bool aws_reserved_inside(const struct cw_addr *a)
 		(a->bytes[2] == 169 && a->bytes[3] >= 252));
 }
 
+static bool holds(const struct cw_prefix *net, const struct cw_addr *addr)
+{
+	return net->addr.family == addr->family && cw_prefix_contains(net, addr);
+}
+
 static void check_inside(const struct check *c)
 {
 	const struct cw_tunnel_conf *t = c->t;
 	const struct cw_addr *inside = &t->inside_addr.addr, *peer = &t->bgp_peer;
 
+	if (inside->family && (t->inside_addr.len == 0 || cw_addr_is_multicast(inside) ||
+			       cw_addr_is_loopback(inside) || cw_addr_is_unspecified(inside)))
+		error(c, "inside-address", addr_text(c->r, inside),
+		      "is no address that an interface can have in a network",
+		      "write our address in the tunnel and the length of its network, as "
+		      "169.254.21.1/30");
 	if (inside->family && (cw_addr_equal(inside, &t->local_addr) ||
 			       cw_addr_equal(inside, &t->public_addr)))
 		error(c, "inside-address", addr_text(c->r, inside), "is our outside address too",
 		      "the address inside the tunnel must be another");
+	else if (inside->family && holds(&t->inside_addr, &t->remote_addr))
+		error(c, "inside-address", addr_text(c->r, inside),
+		      cw_say(c->r, "is in one network with the peer's outside address %s: the route "
+				   "to the peer would lead into the tunnel itself", t->remote),
+		      "write the address inside the tunnel, with the length of its network");
 	if (inside->family && c->profile->cloud == CW_CLOUD_AZURE &&
 	    cw_addr_is_link_local(inside) && inside->family == CW_FAMILY_IPV4 &&
 	    inside->bytes[2] != 21 && inside->bytes[2] != 22)
@@ -494,8 +549,10 @@ static void check_selectors(const struct check *c)
 		return;
 	}
 	if (!ours->n || !theirs->n) {
-		/* Written, but wrong: said already. */
-		if (!cw_subject_set(c->r, ours->n ? c->i : -1, -1, "networks"))
+		const struct cw_prefixes *none = ours->n ? theirs : ours;
+
+		/* Written, but each of it wrong: said already. */
+		if (!cw_subject_set(c->r, ours->n ? c->i : -1, -1, "networks") || !none->v)
 			error(c, "selectors", "networks",
 			      cw_say(c->r, "needs networks in %s",
 				     ours->n ? "the site" : "gateway"),

@@ -191,7 +191,8 @@ static const struct cw_setting settings[] = {
 	{ .name = "copy-ecn", .levels = BOTH, .home = T(copy_ecn), .type = CW_TYPE_BOOL,
 	  .help = "Copies congestion marks between inner and outer packet (RFC 6040)." },
 	{ .name = "metric", .levels = BOTH, .home = T(metric), .type = CW_TYPE_NUMBER32, .min = 1,
-	  .max = 2147483647, .help = "Metric of the tunnel's routes; lower is preferred." },
+	  .max = 2000000000, /* the unreachable routes beneath have more */
+	  .help = "Metric of the tunnel's routes; lower is preferred." },
 };
 
 _Static_assert(sizeof(settings) / sizeof(settings[0]) <= CW_SETTINGS_MAX,
