@@ -40,6 +40,7 @@ class Foreign:
         link = "xfrm if_id 99" if kernel.has("xfrmi") else \
             "vti local %s remote %s key 99" % (G_PUBLIC, TAKEN)
         key = "if_id 99" if kernel.has("xfrmi") else "mark 99 mask 0xffffffff"
+        host.sysctl("net/core/xfrm_acq_expires", 3600)  # or the kernel ends the larval one itself
         host.ip("""
             xfrm state add src {0} dst {1} proto esp spi 0x1234 reqid 7 mode tunnel {2} \
             enc cbc(aes) 0x000102030405060708090a0b0c0d0e0f auth hmac(sha256) 0x0001020304050607
