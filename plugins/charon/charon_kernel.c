@@ -17,6 +17,7 @@ struct backend {
 };
 
 static struct cw_kernel *kernel_in_use;
+static struct cw_charon_policies *policies_in_use; /* while libcharon has its backend */
 
 void cw_charon_kernel_use(struct cw_kernel *kernel)
 {
@@ -391,6 +392,15 @@ static status_t flush_policies(kernel_ipsec_t *this)
 	return SUCCESS;
 }
 
+void cw_charon_kernel_restore(void)
+{
+	size_t n = policies_in_use ? cw_charon_policies_restore(policies_in_use) : 0;
+
+	if (n)
+		cw_log(CW_LOG_WARNING, CW_LOG_NONE, "kernel",
+		       "%zu policies of ours had been taken away by another program; they are set again", n);
+}
+
 /* ---- sockets ---- */
 
 static enum cw_family family_of(int family)
@@ -428,6 +438,7 @@ static void destroy(kernel_ipsec_t *this)
 {
 	struct backend *b = self(this);
 
+	policies_in_use = NULL;
 	cw_charon_policies_flush(b->policies);
 	cw_charon_policies_free(b->policies);
 	free(b);
@@ -462,6 +473,7 @@ static kernel_ipsec_t *create(void)
 		free(b);
 		return NULL;
 	}
+	policies_in_use = b->policies;
 	return &b->public;
 }
 

@@ -415,9 +415,12 @@ static void kernel_event(struct cw_ike *ike, const struct cw_kernel_event *ev)
 		DESTROY_IF(dst);
 		DESTROY_IF(to);
 		break;
+	case CW_KEV_TAKEN:
+	case CW_KEV_RESYNC:
+		cw_charon_kernel_restore();
+		break;
 	case CW_KEV_ACQUIRE: /* libcharon has no traps here; the tunnel machine sees to missing children */
 	case CW_KEV_LINK:
-	case CW_KEV_RESYNC:
 		break;
 	}
 }

@@ -124,6 +124,26 @@ void cw_charon_policies_flush(struct cw_charon_policies *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+size_t cw_charon_policies_restore(struct cw_charon_policies *p)
+{
+	struct cw_kernel_err err;
+	uint64_t last_use_s;
+	size_t n = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->n_buckets; i++) {
+		for (const struct entry *e = p->buckets[i]; e; e = e->next) {
+			const struct cw_policy *policy = &e->users[0].policy;
+
+			if (p->kernel->ops->policy_query(p->kernel, policy, &last_use_s, &err) ==
+			    CW_E_NOT_FOUND)
+				n += p->kernel->ops->policy_add(p->kernel, policy, &err) == CW_OK;
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	return n;
+}
+
 static struct entry **slot(struct cw_charon_policies *p, const struct cw_policy *policy)
 {
 	struct entry **at = &p->buckets[hash(policy) % p->n_buckets];

@@ -141,6 +141,8 @@ extern plugin_feature_t cw_charon_kernel_features[];
 extern const int cw_charon_kernel_n_features;
 /* The constructor that libcharon calls has no argument. */
 void cw_charon_kernel_use(struct cw_kernel *kernel);
+/* Sets again what somebody else took of our policies, and tells. Loop thread. */
+void cw_charon_kernel_restore(void);
 
 struct cw_charon_policies *cw_charon_policies_new(struct cw_kernel *kernel);
 void cw_charon_policies_free(struct cw_charon_policies *p);
@@ -152,6 +154,8 @@ enum cw_rc cw_charon_policies_del(struct cw_charon_policies *p, const struct cw_
 				  uint32_t owner, struct cw_kernel_err *reterr);
 /* Takes all out of the kernel. */
 void cw_charon_policies_flush(struct cw_charon_policies *p);
+/* Puts back what the kernel has no more. Returns how many were. */
+size_t cw_charon_policies_restore(struct cw_charon_policies *p);
 
 /* ---- charon_listener.c ---- */
 

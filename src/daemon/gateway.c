@@ -279,6 +279,13 @@ static void on_kernel_event(const struct cw_kernel_event *ev, void *arg)
 		cw_log(CW_LOG_INFO, CW_LOG_KERNEL_RESYNC, "gateway", "kernel events were lost; reading everything again");
 		gw->reconcile_now = true;
 		poll_soon(gw);
+		if (gw->ike)
+			gw->ike->ops->kernel_event(gw->ike, ev);
+		break;
+	case CW_KEV_TAKEN:
+		gw->reconcile_now = true;
+		if (gw->ike)
+			gw->ike->ops->kernel_event(gw->ike, ev);
 		break;
 	case CW_KEV_ACQUIRE:
 		/* A policy without an SA: settle by comparing, whatever the reason. */

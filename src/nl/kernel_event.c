@@ -7,7 +7,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 #include <libmnl/libmnl.h>
+#include <linux/filter.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <linux/xfrm.h>
@@ -24,13 +28,38 @@ static enum cw_rc watch(
 	return CW_OK;
 }
 
+/* Of routes only the end of one of ours is heard: a routing daemon beside us may change thousands in a
+ * second. BPF reads in network order. Where a kernel takes no filter we hear them all. */
+static void hear_few_routes(const struct cw_nl_sock *sock)
+{
+	struct sock_filter ops[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 2),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_protocol)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CW_ROUTE_PROTOCOL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog prog = { .len = MNL_ARRAY_SIZE(ops), .filter = ops };
+
+	(void)setsockopt(cw_nl_fd(sock), SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog));
+}
+
 enum cw_rc cw_kernel_nl_events_open(struct kernel_nl *k, struct cw_kernel_err *reterr)
 {
-	static const unsigned groups[] = { XFRMNLGRP_ACQUIRE, XFRMNLGRP_EXPIRE, XFRMNLGRP_MAPPING };
+	static const unsigned groups[] = {
+		XFRMNLGRP_ACQUIRE,
+		XFRMNLGRP_EXPIRE,
+		XFRMNLGRP_MAPPING,
+		XFRMNLGRP_POLICY,
+	};
 	static const unsigned route_groups[] = {
 		RTNLGRP_LINK,
 		RTNLGRP_IPV4_IFADDR,
 		RTNLGRP_IPV6_IFADDR,
+		RTNLGRP_IPV4_ROUTE,
+		RTNLGRP_IPV6_ROUTE,
 	};
 	enum cw_rc rc;
 
@@ -38,6 +67,8 @@ enum cw_rc cw_kernel_nl_events_open(struct kernel_nl *k, struct cw_kernel_err *r
 	if (k->epoll_fd < 0)
 		return cw_kernel_nl_fail(reterr, cw_rc_from_errno(errno), errno, "epoll_create1");
 	rc = cw_nl_open(NETLINK_ROUTE, &k->route_events, reterr);
+	if (rc == CW_OK)
+		hear_few_routes(k->route_events);
 	for (size_t i = 0; rc == CW_OK && i < sizeof(route_groups) / sizeof(route_groups[0]); i++)
 		rc = cw_nl_join(k->route_events, route_groups[i], reterr);
 	if (rc == CW_OK)
@@ -61,6 +92,7 @@ int cw_kernel_nl_event_fd(struct cw_kernel *k)
 }
 
 struct reader {
+	const struct kernel_nl *k;
 	void (*fn)(const struct cw_kernel_event *ev, void *arg);
 	void *arg;
 };
@@ -68,9 +100,14 @@ struct reader {
 static void on_xfrm(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct reader *r = arg;
-	struct cw_kernel_event ev;
+	struct cw_kernel_event ev = { .kind = CW_KEV_TAKEN };
 	uint32_t if_id;
 
+	if (nlh->nlmsg_type == XFRM_MSG_DELPOLICY || nlh->nlmsg_type == XFRM_MSG_FLUSHPOLICY) {
+		if (nlh->nlmsg_pid != cw_nl_portid(r->k->xfrm))
+			r->fn(&ev, r->arg);
+		return;
+	}
 	if (cw_xfrm_parse_event(nlh, nlh->nlmsg_len, &ev, &if_id) &&
 		(cw_xfrm_reqid_ours(ev.reqid) || cw_xfrm_id_ours(if_id)))
 		r->fn(&ev, r->arg);
@@ -93,6 +130,16 @@ static bool lost_address(const struct nlmsghdr *nlh, char ifname[IF_NAMESIZE])
 	return if_indextoname(msg.ifa_index, ifname) && name_like_ours(ifname);
 }
 
+static bool route_of_ours(const struct nlmsghdr *nlh)
+{
+	struct rtmsg msg;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(msg))
+		return false;
+	memcpy(&msg, mnl_nlmsg_get_payload(nlh), sizeof(msg));
+	return msg.rtm_protocol == CW_ROUTE_PROTOCOL;
+}
+
 static void on_route(const struct nlmsghdr *nlh, void *arg)
 {
 	struct cw_kernel_event ev = { .kind = CW_KEV_LINK };
@@ -100,6 +147,12 @@ static void on_route(const struct nlmsghdr *nlh, void *arg)
 	const struct reader *r = arg;
 	struct cw_nl_link link;
 
+	if (nlh->nlmsg_type == RTM_DELROUTE && route_of_ours(nlh) &&
+		nlh->nlmsg_pid != cw_nl_portid(r->k->route)) {
+		ev.kind = CW_KEV_TAKEN;
+		r->fn(&ev, r->arg);
+		return;
+	}
 	/* A foreign one with a name of ours counts: once it has gone, ours can be made. */
 	if (cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) &&
 		(cw_nl_link_ours(&link) || name_like_ours(link.ifname)))
@@ -114,8 +167,8 @@ static void on_route(const struct nlmsghdr *nlh, void *arg)
 void cw_kernel_nl_events_read(
 	struct cw_kernel *base, void (*fn)(const struct cw_kernel_event *ev, void *arg), void *arg)
 {
-	struct reader r = { .fn = fn, .arg = arg };
 	struct kernel_nl *k = kernel_nl(base);
+	struct reader r = { .k = k, .fn = fn, .arg = arg };
 	bool lost;
 
 	lost = cw_nl_events(k->route_events, EVENTS_A_CALL, on_route, &r);

@@ -123,6 +123,11 @@ int cw_nl_fd(const struct cw_nl_sock *sock)
 	return sock->fd;
 }
 
+uint32_t cw_nl_portid(const struct cw_nl_sock *sock)
+{
+	return sock->portid;
+}
+
 /* ---- datagrams ---- */
 
 /* One datagram of the kernel's, without waiting. Returns its length, or -1 with errno; EAGAIN too

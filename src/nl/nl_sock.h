@@ -43,6 +43,8 @@ enum cw_rc cw_nl_open_fd(int fd, uint32_t portid, int timeout_ms, struct cw_nl_s
 void cw_nl_close(struct cw_nl_sock *sock);
 
 int cw_nl_fd(const struct cw_nl_sock *sock);
+/* The kernel's name for us: it stands in what it tells others, and us, of our doing. */
+uint32_t cw_nl_portid(const struct cw_nl_sock *sock);
 
 /* Sends one message and reads its answer: fn (may be NULL) for every message of it but the ack.
  * The message's sequence number, port and ack flag are set here. reterr: the kernel's refusal. */

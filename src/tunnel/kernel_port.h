@@ -181,6 +181,7 @@ enum cw_kernel_event_kind {
 	CW_KEV_EXPIRE,	/* lifetime reached; hard says which */
 	CW_KEV_MAPPING, /* the peer's NAT mapping moved */
 	CW_KEV_LINK,	/* a link with a name or an id of ours came, changed, went or lost an address */
+	CW_KEV_TAKEN,	/* somebody else took routes of ours away, or policies that may be ours */
 	CW_KEV_RESYNC,	/* events were lost: read everything again */
 };
 

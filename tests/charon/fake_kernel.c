@@ -222,11 +222,15 @@ static enum cw_rc policy_add(struct cw_kernel *k, const struct cw_policy *policy
 static enum cw_rc policy_query(struct cw_kernel *k, const struct cw_policy *policy,
 			       uint64_t *ret_last_use_s, struct cw_kernel_err *reterr)
 {
-	(void)k;
-	(void)policy;
+	struct fake *f = self(k);
+	bool there;
+
 	(void)reterr;
+	pthread_mutex_lock(&f->lock);
+	there = policy_at(f, policy) < POLICIES_MAX;
+	pthread_mutex_unlock(&f->lock);
 	*ret_last_use_s = 0;
-	return CW_OK;
+	return there ? CW_OK : CW_E_NOT_FOUND;
 }
 
 static enum cw_rc policy_del(struct cw_kernel *k, const struct cw_policy *policy,

@@ -388,6 +388,25 @@ static void test_sync_many(struct cw_kernel *k, size_t links)
 	free(want);
 }
 
+/* Routes that others take from us are told, one by one; our own doing is not, nor what is others'. */
+static void test_taken(struct cw_kernel *k)
+{
+	struct cw_route want[] = {
+		{ .dst = prefix("10.66.0.0/16"), .kind = CW_ROUTE_UNREACHABLE, .metric = 5 },
+		{ .dst = prefix("fd66::/64"), .kind = CW_ROUTE_UNREACHABLE, .metric = 5 },
+	};
+
+	drain_events(k, CW_KEV_TAKEN);
+	CHECK_RC(k->ops->routes_sync(k, want, 2, &err), CW_OK);
+	CHECK_RC(k->ops->routes_sync(k, NULL, 0, &err), CW_OK);
+	CHECK_RC(k->ops->routes_sync(k, want, 2, &err), CW_OK);
+	CHECK(sh("ip route add unreachable 10.67.0.0/16 && ip route del unreachable 10.67.0.0/16") == 0);
+	CHECK(drain_events(k, CW_KEV_TAKEN) == 0);
+	CHECK(sh("ip route flush proto 119 && ip -6 route flush proto 119") == 0);
+	CHECK(drain_events(k, CW_KEV_TAKEN) == 2);
+	CHECK_RC(k->ops->routes_sync(k, NULL, 0, &err), CW_OK);
+}
+
 void test_routes(struct cw_kernel *k, enum cw_link_kind kind)
 {
 	struct cw_link link = wanted(kind);
@@ -406,6 +425,7 @@ void test_routes(struct cw_kernel *k, enum cw_link_kind kind)
 	ensure(k, &link);
 	test_sync(k);
 	test_sync_foreign(k);
+	test_taken(k);
 	test_sync_many(k, 2);
 }
 
@@ -419,5 +439,6 @@ void test_plain_routes(struct cw_kernel *k)
 	test_sync(k);
 	test_sync_foreign(k);
 	test_sync_many(k, 0);
+	test_taken(k);
 	sh("ip link del cw-a");
 }

@@ -99,10 +99,14 @@ static void test_policy_foreign(struct cw_kernel *k)
 	policy.sel.dst = prefix("10.6.0.0/16");
 	CHECK_RC(k->ops->policy_query(k, &policy, &last_use_s, &err), CW_E_NOT_FOUND);
 
+	/* What we take away ourselves is not told to us, and what others take is. */
+	drain_events(k, CW_KEV_TAKEN);
 	CHECK_RC(k->ops->clean(k, NULL, 0, &removed, &err), CW_OK);
 	CHECK(removed == 8);
 	CHECK(sh_number("ip xfrm policy | grep -c '^src'") == 2);
+	CHECK(drain_events(k, CW_KEV_TAKEN) == 0);
 	sh("ip xfrm policy flush");
+	CHECK(drain_events(k, CW_KEV_TAKEN) == 1);
 }
 
 static void test_bypass(struct cw_kernel *k)
