@@ -13,6 +13,7 @@ made by taking the module away.
 
 import contextlib
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -235,8 +236,8 @@ def bl_055_policies_go_with_their_key(lab):
 
 @case(kernels=BOTH, needs=["nat"], cost_s=8)
 def bl_060_lost_inbound_policy(lab):
-    """The inbound policies are gone: status counts what the kernel drops, says why, and the remedy that
-    it names helps."""
+    """The inbound policies are gone, and the daemon can't see to it for a while: status counts what the
+    kernel dropped and says why; they are set again, and the remedy that it names helps too."""
     net = lab.net
     lab.peer("A1", plane=plane())
     g = lab.causeway([site()])
@@ -244,11 +245,15 @@ def bl_060_lost_inbound_policy(lab):
     net.wait_ping("lan", A1.host)
     key = ["if_id", hex(number)] if kernel.has("xfrmi") else ["mark", hex(number), "mask",
                                                              "0xffffffff"]
+    g.process.signal(signal.SIGSTOP)
     for way in ("in", "fwd"):
         for any_ in ("0.0.0.0/0", "::/0"):
             net.G.rc(["ip", "xfrm", "policy", "delete", "src", any_, "dst", any_, "dir", way] + key)
     expect_equal({p.dir for p in xfrm.policies(net.G)}, {"out"}, "policies that are left")
     expect_equal(net.ping("lan", A1.host, 3, wait_s=1), 0, "answers without an inbound policy")
+    g.process.signal(signal.SIGCONT)
+    net.wait_ping("lan", A1.host)
+    expect_equal({p.dir for p in xfrm.policies(net.G)}, {"in", "fwd", "out"}, "policies set again")
     counted = g.status()["gateway"]["xfrm-in-no-pols"]
     expect(counted >= 3, "XfrmInNoPols in status is %d" % counted)
     expect_equal(counted, xfrm.errors(net.G).get("XfrmInNoPols"), "as the kernel counts it")
