@@ -150,6 +150,42 @@ bool cw_addr_is_link_local(const struct cw_addr *addr)
 	return addr->family == CW_FAMILY_IPV6 && b[0] == 0xfe && (b[1] & 0xc0) == 0x80;
 }
 
+static const char *unfit4(const uint8_t b[4])
+{
+	if (b[0] == 0)
+		return "is an address of \"this network\", which no machine has";
+	if ((b[0] & b[1] & b[2] & b[3]) == 0xff)
+		return "is the broadcast address";
+	return b[0] >= 240 ? "is a reserved address, which no machine has" : NULL;
+}
+
+static const char *unfit6(const uint8_t b[16])
+{
+	static const uint8_t zero[10];
+
+	if (b[0] == 0xfe && b[1] < 0x80)
+		return "is a reserved address, which no machine has";
+	if (memcmp(b, zero, sizeof(zero)) != 0)
+		return NULL;
+	/* RFC 4291 2.5.5 */
+	if (b[10] == 0xff && b[11] == 0xff)
+		return "is an IPv4 address in the notation of IPv6";
+	return b[10] == 0 && b[11] == 0 ? "is a reserved address, which no machine has" : NULL;
+}
+
+const char *cw_addr_unfit(const struct cw_addr *addr)
+{
+	if (cw_addr_is_unspecified(addr))
+		return "stands for no address at all";
+	if (cw_addr_is_loopback(addr))
+		return "is a loopback address: this machine itself";
+	if (cw_addr_is_multicast(addr))
+		return "is a multicast address";
+	if (addr->family == CW_FAMILY_IPV6 && cw_addr_is_link_local(addr))
+		return "is a link-local address, which means nothing without its interface";
+	return addr->family == CW_FAMILY_IPV4 ? unfit4(addr->bytes) : unfit6(addr->bytes);
+}
+
 struct cw_prefix cw_prefix_network(const struct cw_prefix *prefix)
 {
 	struct cw_prefix net = *prefix;

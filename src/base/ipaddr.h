@@ -68,6 +68,10 @@ bool cw_addr_is_private(const struct cw_addr *addr);
 /* 169.254.0.0/16 or fe80::/10 */
 bool cw_addr_is_link_local(const struct cw_addr *addr);
 
+/* Why no machine can be spoken to at this address, as "is a multicast address"; NULL: one can. What is
+ * special by RFC 6890 and may still be a peer's in some network, as 192.0.2.1, is not told. */
+const char *cw_addr_unfit(const struct cw_addr *addr);
+
 bool cw_prefix_has_host_bits(const struct cw_prefix *prefix);
 /* The prefix with its host bits cleared. */
 struct cw_prefix cw_prefix_network(const struct cw_prefix *prefix);

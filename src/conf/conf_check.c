@@ -348,17 +348,63 @@ static bool holds(const struct cw_prefix *net, const struct cw_addr *addr)
 	return net->addr.family == addr->family && cw_prefix_contains(net, addr);
 }
 
+/* Is addr the first address of the network, or IPv4's last? In words, or NULL. */
+static const char *edge_of(const struct cw_prefix *p, const struct cw_addr *addr)
+{
+	struct cw_prefix net = cw_prefix_network(p), last = net;
+
+	if (cw_addr_equal(&net.addr, addr))
+		return "network";
+	for (unsigned i = p->len; i < cw_family_bits(addr->family); i++)
+		last.addr.bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
+	return addr->family == CW_FAMILY_IPV4 && cw_addr_equal(&last.addr, addr) ? "broadcast address" :
+										    NULL;
+}
+
+/* The network that an interface of ours is in must not be one of ours: two ways would lead there. */
+static void check_inside_network(const struct check *c)
+{
+	const struct cw_prefixes *ours = &c->r->conf->gateway.networks;
+	const struct cw_prefix *inside = &c->t->inside_addr;
+	char buf[CW_PREFIX_TEXT_MAX];
+
+	if (!inside->addr.family || inside->len == cw_family_bits(inside->addr.family))
+		return;
+	for (size_t i = 0; i < ours->n; i++) {
+		if (ours->v[i].len < inside->len || !holds(inside, &ours->v[i].addr))
+			continue;
+		error(c, "inside-address", addr_text(c->r, &inside->addr),
+		      cw_say(c->r, "has our own network %s behind the tunnel's interface, by its length",
+			     cw_prefix_print(&ours->v[i], buf, sizeof(buf))),
+		      cw_say(c->r, "write the address inside the tunnel, not the one in the LAN; for "
+				   "that one alone its length is /%u",
+			     cw_family_bits(inside->addr.family)));
+		return;
+	}
+}
+
+/* What is about the interface says nothing where there is none. */
+static void check_no_interface(const struct check *c)
+{
+	static const char *const names[] = { "interface", "mtu" };
+
+	for (size_t i = 0; c->t->interface_mode == CW_IF_POLICY && i < sizeof(names) / sizeof(names[0]); i++) {
+		if (cw_subject_set(c->r, c->i, c->k, names[i]))
+			warning(c, names[i], "",
+				"has no effect: with interface-mode \"policy\" there is no interface",
+				"take it away, or use another interface-mode");
+	}
+}
+
 static void check_inside(const struct check *c)
 {
 	const struct cw_tunnel_conf *t = c->t;
 	const struct cw_addr *inside = &t->inside_addr.addr, *peer = &t->bgp_peer;
 
-	if (inside->family && (t->inside_addr.len == 0 || cw_addr_is_multicast(inside) ||
-			       cw_addr_is_loopback(inside) || cw_addr_is_unspecified(inside)))
+	if (inside->family && t->interface_mode == CW_IF_POLICY)
 		error(c, "inside-address", addr_text(c->r, inside),
-		      "is no address that an interface can have in a network",
-		      "write our address in the tunnel and the length of its network, as "
-		      "169.254.21.1/30");
+		      "has no interface to be on: with interface-mode \"policy\" there is none",
+		      "take it away, or use another interface-mode");
 	if (inside->family && (cw_addr_equal(inside, &t->local_addr) ||
 			       cw_addr_equal(inside, &t->public_addr)))
 		error(c, "inside-address", addr_text(c->r, inside), "is our outside address too",
@@ -383,6 +429,12 @@ static void check_inside(const struct check *c)
 	    cw_addr_equal(peer, &t->public_addr) ||
 	    cw_addr_equal(peer, &c->r->conf->gateway.router_id))
 		error(c, "bgp-peer", addr_text(c->r, peer), "is an address of this gateway",
+		      "write the peer's BGP address");
+	if (holds(&t->inside_addr, peer) && t->inside_addr.len < cw_family_bits(peer->family) - 1U &&
+	    edge_of(&t->inside_addr, peer))
+		error(c, "bgp-peer", addr_text(c->r, peer),
+		      cw_say(c->r, "is the %s of the inside address's network",
+			     edge_of(&t->inside_addr, peer)),
 		      "write the peer's BGP address");
 	if (t->remote_addr.family && cw_addr_equal(peer, &t->remote_addr))
 		error(c, "bgp-peer", addr_text(c->r, peer), "is the peer's outside address",
@@ -604,6 +656,8 @@ static void check_tunnel(const struct check *c)
 	check_ends(c);
 	check_key(c);
 	check_inside(c);
+	check_inside_network(c);
+	check_no_interface(c);
 	check_proposals(c);
 	check_limits(c);
 	check_mtu(c);

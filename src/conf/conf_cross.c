@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "conf/conf_int.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -129,6 +130,71 @@ static int by_host(const void *a, const void *b)
 	return x->i != y->i ? x->i - y->i : x->k - y->k;
 }
 
+/* Two interfaces in one network: the kernel sends to all of it by the first alone. */
+static void check_inside_overlap(struct cw_reader *r, struct peer *v)
+{
+	const struct cw_conf *conf = r->conf;
+	const struct peer *wide = NULL;
+	size_t used = 0;
+
+	for (size_t i = 0; i < conf->n_sites; i++) {
+		const struct cw_site_conf *site = &conf->sites[i];
+
+		for (size_t k = 0; site->enabled && k < site->n_tunnels; k++) {
+			const struct cw_prefix *p = &site->tunnels[k].inside_addr;
+
+			if (p->addr.family != CW_FAMILY_NONE && p->len < cw_family_bits(p->addr.family))
+				v[used++] = (struct peer){ cw_prefix_network(p), (int)i, (int)k, false };
+		}
+	}
+	qsort(v, used, sizeof(*v), by_host);
+	for (size_t k = 0; k < used; wide = wide ? wide : &v[k], k++) {
+		const struct cw_tunnel_conf *a, *b = &conf->sites[v[k].i].tunnels[v[k].k];
+		struct cw_subject at = cw_subject_of(r, v[k].i, v[k].k, "inside-address");
+
+		if (!wide || !cw_prefix_overlaps(&wide->host, &v[k].host)) {
+			wide = &v[k];
+			continue;
+		}
+		a = &conf->sites[wide->i].tunnels[wide->k];
+		if (cw_addr_equal(&a->inside_addr.addr, &b->inside_addr.addr))
+			continue; /* said as such */
+		cw_report(r, CW_CONF_ERROR, &at, prefix_text(r, &b->inside_addr),
+			  cw_say(r, "is in one network with the inside-address %s of sites[%d].tunnels[%d]",
+				 prefix_text(r, &a->inside_addr), wide->i, wide->k),
+			  "each tunnel has a network of its own, as 169.254.21.0/30 and "
+			  "169.254.21.4/30");
+	}
+}
+
+/* The routes of a site's tunnels are told apart by their metric, which is the tunnel's and its place. */
+static void check_metrics(struct cw_reader *r)
+{
+	const struct cw_conf *conf = r->conf;
+
+	for (size_t i = 0; i < conf->n_sites; i++) {
+		const struct cw_site_conf *site = &conf->sites[i];
+
+		for (size_t k = 1; k < site->n_tunnels; k++) {
+			for (size_t j = 0; j < k; j++) {
+				struct cw_subject at = cw_subject_of(r, (int)i, (int)k, "metric");
+
+				if (site->tunnels[j].metric + j != site->tunnels[k].metric + k)
+					continue;
+				cw_report(r, CW_CONF_ERROR, &at,
+					  cw_say(r, "%" PRIu32, site->tunnels[k].metric),
+					  cw_say(r,
+						 "with the tunnel's place added (%zu) is that of "
+						 "tunnels[%zu] too: one route can lead through one of "
+						 "them only",
+						 k, j),
+					  "leave metric out, or let the numbers be 10 apart");
+				break;
+			}
+		}
+	}
+}
+
 /* Policies alone lead no route anywhere: host to host is fine with them. */
 static bool has_routes(const struct cw_site_conf *site)
 {
@@ -207,6 +273,7 @@ static void check_peers_inside(struct cw_reader *r)
 				peers_inside(r, v, used, (int)i, &site->networks.v[p]);
 		}
 	}
+	check_inside_overlap(r, v);
 	free(v);
 }
 
@@ -375,6 +442,7 @@ void cw_conf_check_cross(struct cw_reader *r)
 	size_t n = 0, used = 0;
 
 	check_site_names(r);
+	check_metrics(r);
 	check_networks(r);
 	check_peers_inside(r);
 	for (size_t i = 0; i < conf->n_sites; i++)

@@ -2,9 +2,12 @@
 #include "conf/value.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <libconfig.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "conf/proposal.h"
 
@@ -230,6 +233,32 @@ static bool is_dns_name(const char *text)
 	return dot && letter && text[len - 1] != '-';
 }
 
+/* Text and value of an address that nobody elsewhere can have. The reader's own is in remedy. */
+static bool refuse_unfit(struct cw_reader *r, const struct cw_subject *at, const char *text,
+			 const struct cw_addr *addr, const char *remedy)
+{
+	struct cw_addr v4 = { .family = CW_FAMILY_IPV4 };
+	char buf[CW_ADDR_TEXT_MAX];
+
+	memcpy(v4.bytes, addr->bytes + 12, 4);
+	if (addr->family == CW_FAMILY_IPV6 && addr->bytes[10] == 0xff && !cw_addr_is_multicast(addr) &&
+	    !cw_addr_is_link_local(addr) && !cw_addr_unfit(&v4))
+		remedy = cw_say(r, "write \"%s\"", cw_addr_print(&v4, buf, sizeof(buf)));
+	return refuse(r, at, text, cw_addr_unfit(addr), remedy);
+}
+
+/* RFC 6761 6.3: always this machine. */
+static bool is_localhost(const char *name)
+{
+	static const char end[] = ".localhost";
+	size_t len = strlen(name);
+
+	if (len && name[len - 1] == '.')
+		len--;
+	return len >= sizeof(end) - 1 &&
+	       strncasecmp(name + len - (sizeof(end) - 1), end, sizeof(end) - 1) == 0;
+}
+
 static bool read_host(struct cw_reader *r, const struct cw_setting *row, const char *text,
 		      struct cw_tunnel_conf *tunnel, const struct cw_subject *at)
 {
@@ -244,9 +273,11 @@ static bool read_host(struct cw_reader *r, const struct cw_setting *row, const c
 				"is neither an address nor a full DNS name",
 				"write the peer's public address, as \"203.0.113.11\", or a name "
 				"with its domain");
-	} else if (cw_addr_is_unspecified(&addr) || cw_addr_is_multicast(&addr)) {
-		return refuse(r, at, text, "is no address that a peer can have",
-			      "write the peer's public address");
+		if (is_localhost(text))
+			return refuse(r, at, text, "is this machine itself",
+				      "write the peer's public address or its DNS name");
+	} else if (cw_addr_unfit(&addr)) {
+		return refuse_unfit(r, at, text, &addr, "write the peer's public address");
 	}
 	copy = cw_pool_copy(r->conf->pool, text);
 	STORE(tunnel, row, copy);
@@ -272,10 +303,21 @@ static bool read_addr(struct cw_reader *r, const struct cw_setting *row, const c
 	if (row->type == CW_TYPE_ADDR4 && addr.family != CW_FAMILY_IPV4)
 		return refuse(r, at, text, "is no IPv4 address",
 			      "write four numbers, as \"10.10.0.1\"");
-	if (cw_addr_is_unspecified(&addr) || cw_addr_is_multicast(&addr))
-		return refuse(r, at, text, "is no address that a machine can have",
-			      "leave the setting out where none is meant");
+	if (cw_addr_unfit(&addr))
+		return refuse_unfit(r, at, text, &addr,
+				    "write the address itself, or leave the setting out where none "
+				    "is meant");
 	STORE(home, row, addr);
+	return true;
+}
+
+/* All host bits set: RFC 919's broadcast, where there are any. */
+static bool is_last(const struct cw_prefix *p)
+{
+	for (unsigned i = p->len; i < cw_family_bits(p->addr.family); i++) {
+		if (!(p->addr.bytes[i / 8] & (0x80 >> i % 8)))
+			return false;
+	}
 	return true;
 }
 
@@ -298,6 +340,18 @@ static bool read_addr_len(struct cw_reader *r, const struct cw_setting *row, con
 		return refuse(r, at, cw_prefix_print(&prefix, buf, sizeof(buf)),
 			      "is the network, not an address in it",
 			      "write the address that our end of the tunnel has");
+	if (prefix.addr.family == CW_FAMILY_IPV4 && prefix.len < bits - 1 && is_last(&prefix))
+		return refuse(r, at, cw_prefix_print(&prefix, buf, sizeof(buf)),
+			      "is the broadcast address of its network",
+			      "write the address that our end of the tunnel has");
+	if (cw_addr_unfit(&prefix.addr))
+		return refuse_unfit(r, at, text, &prefix.addr,
+				    "write our address in the tunnel and the length of its network, "
+				    "as 169.254.21.1/30");
+	if (prefix.len == 0)
+		return refuse(r, at, cw_prefix_print(&prefix, buf, sizeof(buf)),
+			      "would put the whole Internet behind the interface",
+			      "write the length of the tunnel's own network, as 169.254.21.1/30");
 	STORE(home, row, prefix);
 	return true;
 }
@@ -343,6 +397,23 @@ static const char *network_remedy(struct cw_reader *r, const char *text)
 	return cw_say(r, "write \"%s/%u\"", addr, len);
 }
 
+/* Why a network can't be behind a gateway, or NULL. */
+static const char *network_unfit(const struct cw_prefix *net)
+{
+	const struct cw_addr *a = &net->addr;
+
+	/* The whole of a family, or a big part of it that one can write in one prefix only. */
+	if (cw_addr_is_unspecified(a) && net->len < (a->family == CW_FAMILY_IPV4 ? 8 : 96))
+		return NULL;
+	if (cw_addr_is_loopback(a) || (cw_addr_is_unspecified(a) && a->family == CW_FAMILY_IPV6))
+		return "is a machine's own (loopback)";
+	if (cw_addr_is_multicast(a))
+		return "is multicast";
+	if (a->family == CW_FAMILY_IPV6 && cw_addr_is_link_local(a))
+		return "is link-local";
+	return cw_addr_unfit(a) ? "is reserved: no machine has an address in it" : NULL;
+}
+
 static bool read_network(struct cw_reader *r, const char *text, struct cw_prefix *ret_prefix,
 			 const struct cw_subject *at)
 {
@@ -362,8 +433,11 @@ static bool read_network(struct cw_reader *r, const char *text, struct cw_prefix
 			      "is an address in a network, not the network",
 			      cw_say(r, "write \"%s\"", cw_prefix_print(&net, mask, sizeof(mask))));
 	}
-	if (cw_addr_is_multicast(&ret_prefix->addr) || cw_addr_is_loopback(&ret_prefix->addr))
-		return refuse(r, at, text, "can't be routed through a tunnel", "take it away");
+	if (network_unfit(ret_prefix))
+		return refuse(r, at, cw_prefix_print(ret_prefix, buf, sizeof(buf)),
+			      cw_say(r, "can't be routed through a tunnel: it %s",
+				     network_unfit(ret_prefix)),
+			      "take it away");
 	return true;
 }
 
@@ -469,6 +543,29 @@ static bool read_number(struct cw_reader *r, const struct cw_setting *row,
 	return true;
 }
 
+/* What stands there now must be a socket that a dead daemon left, or nothing. The folder above is
+ * made at the start if need be. */
+static bool path_for_socket(struct cw_reader *r, const char *text, const struct cw_subject *at)
+{
+	static const char example[] = "write the path of the socket itself, as "
+				      "/run/causeway/control";
+	struct stat st;
+
+	if (text[0] != '/')
+		return refuse(r, at, "", "is no absolute path", "begin it with /");
+	if (text[strlen(text) - 1] == '/')
+		return refuse(r, at, text, "names a folder", example);
+	if (lstat(text, &st) != 0)
+		return errno != ENOTDIR ||
+		       refuse(r, at, text, "leads through a file that is no folder", example);
+	if (S_ISDIR(st.st_mode))
+		return refuse(r, at, text, "is a folder", example);
+	if (!S_ISSOCK(st.st_mode))
+		return refuse(r, at, text, "is there already and is no socket",
+			      "take that file away, or write another path");
+	return true;
+}
+
 static bool read_text(struct cw_reader *r, const struct cw_setting *row, const char *text,
 		      void *home, const struct cw_subject *at)
 {
@@ -485,8 +582,8 @@ static bool read_text(struct cw_reader *r, const struct cw_setting *row, const c
 			      "begins or ends with a space",
 			      len ? cw_say(r, "at most %" PRIu64 " characters", row->max) :
 				    "leave it out where none is meant");
-	if (row->type == CW_TYPE_PATH && text[0] != '/')
-		return refuse(r, at, "", "is no absolute path", "begin it with /");
+	if (row->type == CW_TYPE_PATH && !path_for_socket(r, text, at))
+		return false;
 	copy = cw_pool_copy(r->conf->pool, text);
 	STORE(home, row, copy);
 	return true;

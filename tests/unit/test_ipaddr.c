@@ -149,6 +149,38 @@ static void addr_kinds(void **state)
 	assert_false(cw_addr_is_private(&(struct cw_addr){ 0 }));
 }
 
+static void addr_unfit(void **state)
+{
+	static const struct {
+		const char *text, *why; /* a word of it; NULL: fit */
+	} v[] = {
+		{ "0.0.0.0", "no address" },	      { "::", "no address" },
+		{ "0.0.0.1", "this network" },	      { "1.0.0.0", NULL },
+		{ "127.1.2.3", "loopback" },	      { "::1", "loopback" },
+		{ "224.0.0.0", "multicast" },	      { "239.255.255.255", "multicast" },
+		{ "ff02::1", "multicast" },	      { "240.0.0.0", "reserved" },
+		{ "255.255.255.254", "reserved" },    { "255.255.255.255", "broadcast" },
+		{ "fe80::1", "link-local" },	      { "febf::1", "link-local" },
+		{ "fe7f::1", "reserved" },	      { "fec0::1", NULL },
+		{ "::ffff:192.0.2.1", "notation" },   { "::192.0.2.1", "reserved" },
+		{ "::ffff:0:192.0.2.1", NULL },	      { "64:ff9b::192.0.2.1", NULL },
+		{ "192.0.2.1", NULL },		      { "169.254.21.1", NULL },
+		{ "10.0.0.1", NULL },		      { "100.64.0.1", NULL },
+		{ "2001:db8::1", NULL },	      { "fd00::1", NULL },
+		{ "223.255.255.255", NULL },	      { "2000::", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct cw_addr a = addr(v[i].text);
+		const char *why = cw_addr_unfit(&a);
+
+		if (!v[i].why != !why || (why && !strstr(why, v[i].why)))
+			fail_msg("%s: %s", v[i].text, why ? why : "fit");
+	}
+	assert_non_null(cw_addr_unfit(&(struct cw_addr){ 0 }));
+}
+
 static void prefix_contains_and_overlaps(void **state)
 {
 	static const struct {
@@ -204,6 +236,7 @@ int main(void)
 		cmocka_unit_test(addr_parse_and_print),
 		cmocka_unit_test(prefix_parse_and_print),
 		cmocka_unit_test(addr_kinds),
+		cmocka_unit_test(addr_unfit),
 		cmocka_unit_test(prefix_contains_and_overlaps),
 		cmocka_unit_test(order),
 	};
