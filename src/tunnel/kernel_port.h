@@ -31,6 +31,12 @@
 #define CW_REQID_BASE 0x63000000u
 #define CW_REQID_SPAN 0x00770000u
 #define CW_ROUTE_PROTOCOL 119 /* RTPROT of our routes; nobody's in the kernel's or iproute2's list */
+/* RTPROT of routes and nexthops that were learned by BGP. In nobody's list either: linux/rtnetlink.h,
+ * iproute2's rt_protos, FRR's zebra/rt_netlink.h (191..198). */
+#define CW_LEARNED_PROTOCOL 120
+/* Nexthop objects: hops in the lower half, groups in the upper one. */
+#define CW_NEXTHOP_ID_BASE 0x63770000u
+#define CW_NEXTHOP_ID_SPAN 0x00010000u
 /* Priority of the drop policies that keep a policy-based tunnel (no interface) closed while it is down:
  * worse than any of libcharon's. */
 #define CW_DROP_PRIORITY 0x63770001u
