@@ -2,6 +2,8 @@
 
 noinst_LIBRARIES += libcw_base.a
 libcw_base_a_SOURCES = \
+	src/base/backoff.c \
+	src/base/backoff.h \
 	src/base/ipaddr.c \
 	src/base/ipaddr.h \
 	src/base/log.c \
@@ -15,12 +17,17 @@ libcw_base_a_SOURCES = \
 	src/base/time.h
 
 cw_base_tests = \
+	tests/unit/test_backoff \
 	tests/unit/test_ipaddr \
 	tests/unit/test_log \
 	tests/unit/test_rc \
 	tests/unit/test_secret
 check_PROGRAMS += $(cw_base_tests)
 TESTS += $(cw_base_tests)
+
+tests_unit_test_backoff_SOURCES = tests/unit/test_backoff.c
+tests_unit_test_backoff_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_backoff_LDADD = libcw_base.a $(CMOCKA_LIBS)
 
 tests_unit_test_ipaddr_SOURCES = tests/unit/test_ipaddr.c
 tests_unit_test_ipaddr_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

@@ -2,8 +2,6 @@
 
 noinst_LIBRARIES += libcw_tunnel.a
 libcw_tunnel_a_SOURCES = \
-	src/tunnel/backoff.c \
-	src/tunnel/backoff.h \
 	src/tunnel/cause.c \
 	src/tunnel/cause.h \
 	src/tunnel/ike_port.h \
@@ -20,17 +18,12 @@ libcw_tunnel_a_SOURCES = \
 
 cw_tunnel_tests = \
 	tests/sim/sim_pair \
-	tests/unit/test_backoff \
 	tests/unit/test_cause \
 	tests/unit/test_tunnel \
 	tests/unit/test_tunnel_repair \
 	tests/unit/test_tunnel_sas
 check_PROGRAMS += $(cw_tunnel_tests)
 TESTS += $(cw_tunnel_tests)
-
-tests_unit_test_backoff_SOURCES = tests/unit/test_backoff.c
-tests_unit_test_backoff_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_backoff_LDADD = libcw_tunnel.a $(CMOCKA_LIBS)
 
 tests_unit_test_cause_SOURCES = tests/unit/test_cause.c
 tests_unit_test_cause_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

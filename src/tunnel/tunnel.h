@@ -11,7 +11,7 @@
  * each event settle() compares the two and asks for the difference. A lost event is therefore only a
  * delay: the next snapshot shows the truth and settle() acts on it.
  *
- *   wanted UP, nothing there      resolve, then initiate; on failure pause (backoff.h) and again, for ever
+ *   wanted UP, nothing there      resolve, then initiate; on failure pause (base/backoff.h) and again, for ever
  *   wanted UP, IKE_SA, no child   ask for the missing children; if none at all can be had, make the IKE_SA
  *                                 anew, but never give up a pair that carries for one that does not
  *   two IKE_SAs established       keep one, close the others with DELETE:

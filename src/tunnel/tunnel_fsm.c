@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tunnel/backoff.h"
+#include "base/backoff.h"
 #include "tunnel/tunnel_priv.h"
 
 #define RESOLVE_DOUBT_S 30   /* a lookup that says nothing for so long has failed */

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "tunnel/backoff.h"
+#include "base/backoff.h"
 
 /* From the loss of a CHILD_SA until it is asked for again: the IKE_SA's initiator goes first, so
  * that the two ends don't make one each. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tunnel/backoff.h"
+#include "base/backoff.h"
 
 struct happening {
 	struct cw_time at;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tunnel/backoff.h"
+#include "base/backoff.h"
 
 static void test_growth(void **state)
 {

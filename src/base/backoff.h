@@ -3,10 +3,11 @@
  * backoff: the pause before the next try, growing, capped and jittered. Pure.
  *
  * Pause n is min(max, min * 2^(n-1)), less a random part of up to a quarter, so that the cap is
- * a promise: never longer than max. Many tunnels that lost the same path don't come back in step.
+ * a promise: never longer than max. Many tunnels or neighbours that lost the same path don't come
+ * back in step.
  */
-#ifndef CW_TUNNEL_BACKOFF_H
-#define CW_TUNNEL_BACKOFF_H
+#ifndef CW_BASE_BACKOFF_H
+#define CW_BASE_BACKOFF_H
 
 #include <stdint.h>
 

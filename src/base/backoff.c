@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tunnel/backoff.h"
+#include "base/backoff.h"
 
 uint32_t cw_backoff_ms(uint32_t min_s, uint32_t max_s, uint32_t tries, uint32_t random)
 {
