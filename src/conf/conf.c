@@ -14,10 +14,13 @@ void cw_conf_free(struct cw_conf *conf)
 	for (size_t i = 0; i < conf->n_sites; i++) {
 		struct cw_site_conf *site = &conf->sites[i];
 
-		for (size_t k = 0; k < site->n_tunnels; k++)
+		for (size_t k = 0; k < site->n_tunnels; k++) {
 			cw_secret_free(site->tunnels[k].own_psk);
+			cw_secret_free(site->tunnels[k].bgp.own_password);
+		}
 		free(site->tunnels);
 		cw_secret_free(site->psk);
+		cw_secret_free(site->bgp_password);
 	}
 	free(conf->sites);
 	cw_pool_free(conf->pool);

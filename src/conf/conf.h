@@ -54,6 +54,84 @@ struct cw_prefixes {
 	size_t n;
 };
 
+/* Prefixes inside `prefix` whose length is from ge to le. */
+struct cw_filter {
+	struct cw_prefix prefix;
+	uint8_t ge, le;
+};
+
+struct cw_filters {
+	struct cw_filter *v;
+	size_t n;
+};
+
+/* Communities as they stand on the wire: 4 octets each, large ones 12. */
+struct cw_octets {
+	uint8_t *v;
+	size_t n; /* octets */
+};
+
+struct cw_names {
+	const char **v;
+	size_t n;
+};
+
+enum cw_bgp_by { CW_BGP_BY_US, CW_BGP_BY_OTHERS }; /* who speaks BGP on this machine */
+
+/* Who opens the connection. */
+enum cw_bgp_connect { CW_BGP_CONNECT_BOTH, CW_BGP_CONNECT_ACTIVE, CW_BGP_CONNECT_PASSIVE };
+
+/* Our role toward the peer, RFC 9234. */
+enum cw_bgp_role_conf {
+	CW_BGP_ROLE_CONF_NONE,
+	CW_BGP_ROLE_CONF_PROVIDER,
+	CW_BGP_ROLE_CONF_CUSTOMER,
+	CW_BGP_ROLE_CONF_PEER,
+	CW_BGP_ROLE_CONF_RS,
+	CW_BGP_ROLE_CONF_RS_CLIENT,
+};
+
+#define CW_BGP_MED_NONE UINT64_MAX
+#define CW_BGP_PASSWORD_MAX 80 /* TCP_MD5SIG_MAXKEYLEN, tcp(7) */
+
+/* BGP over one tunnel. Complete by itself: site and profile are already applied. */
+struct cw_bgp_conf {
+	struct cw_addr peer;  /* family NONE: no BGP over this tunnel */
+	struct cw_addr local; /* what we speak from; never NONE where there is a peer in a good site */
+	enum cw_bgp_connect connect;
+	uint32_t hold_s; /* 0: no hold timer */
+	uint32_t hold_min_s; /* less is refused; 0: whatever the peer says */
+	uint32_t ttl;
+	bool gtsm; /* RFC 5082: only packets with TTL 255 - ttl_hops and more count */
+	bool check_first_as;
+	bool ipv6;
+	bool graceful_restart;
+	uint32_t restart_s; /* how long a peer shall keep our routes */
+	enum cw_bgp_role_conf role;
+	bool role_strict;
+	struct cw_secret *own_password; /* owned; NULL: the site's */
+	const struct cw_secret *password; /* TCP MD5 key (RFC 2385); NULL: none */
+	const char *password_file; /* as written; NULL: inline or none */
+	bool password_omitted; /* this is a printed copy, which holds no keys */
+	uint32_t max_prefixes; /* that we take; 0: no limit */
+	uint32_t max_prefixes_restart_s;
+	uint32_t announce_limit; /* that we send; 0: no limit */
+
+	/* in */
+	struct cw_filters accept; /* n 0: everything */
+	struct cw_filters refuse;
+	bool accept_default;
+	uint32_t local_pref;
+
+	/* out */
+	struct cw_prefixes announce; /* never empty unless the gateway has no networks */
+	uint64_t med; /* CW_BGP_MED_NONE: none */
+	uint32_t prepend;
+	struct cw_octets communities;
+	struct cw_octets large_communities;
+	struct cw_names transit; /* sites whose routes are passed on to this one */
+};
+
 /* Normalised proposals ("aes256-sha256-modp2048"), in the order they are offered. */
 struct cw_proposals {
 	const char *v[CW_CONF_PROPOSALS_MAX];
@@ -105,7 +183,7 @@ struct cw_tunnel_conf {
 	struct cw_prefix inside_addr; /* address of ours on the interface; family NONE: none */
 	uint32_t metric;	      /* of this tunnel's routes; lower is preferred */
 
-	struct cw_addr bgp_peer; /* family NONE: no BGP */
+	struct cw_bgp_conf bgp;
 };
 
 struct cw_site_conf {
@@ -118,6 +196,7 @@ struct cw_site_conf {
 	struct cw_tunnel_conf *tunnels;
 	size_t n_tunnels;
 	struct cw_secret *psk;	/* owned; NULL where each tunnel has its own */
+	struct cw_secret *bgp_password; /* owned; NULL likewise */
 
 	/* A site with an error is not run, but it is shown: what is known of it is filled in. */
 	bool bad;
@@ -134,6 +213,13 @@ struct cw_gateway_conf {
 	struct cw_addr public_addr;
 	enum cw_log_level log_level;
 	const char *control_socket; /* path */
+	enum cw_bgp_by bgp;
+	struct cw_addr bgp_addr;    /* ours, where a tunnel says nothing; family NONE: the router id */
+	struct cw_prefixes announce; /* n 0: the networks */
+	struct cw_prefixes aggregates;
+	uint32_t learned_metric; /* of routes learned by BGP */
+	uint32_t learned_table;
+	const char *mrt_file; /* path; NULL: no dump */
 };
 
 struct cw_conf {

@@ -95,120 +95,19 @@ const char *cw_conf_local_id(struct cw_reader *r, const struct cw_tunnel_conf *t
 	return t->local_addr.family != CW_FAMILY_NONE ? addr_text(r, &t->local_addr) : "";
 }
 
-/* AS numbers */
-
-/* IANA "Autonomous System (AS) Numbers", special purpose. */
-static const char *reserved_asn(uint32_t asn)
-{
-	switch (asn) {
-	case 23456:
-		return "is AS_TRANS, which stands for other numbers (RFC 6793)";
-	case 65535:
-	case UINT32_MAX:
-		return "is reserved (RFC 7300)";
-	default:
-		return NULL;
-	}
-}
-
-static bool documentation_asn(uint32_t asn)
-{
-	return (asn >= 64496 && asn <= 64511) || (asn >= 65536 && asn <= 65551);
-}
-
-static bool azure_asn(uint32_t asn)
-{
-	return asn == 8074 || asn == 8075 || asn == 12076 || asn == 65515 ||
-	       (asn >= 65517 && asn <= 65520);
-}
-
-static void check_asn(struct cw_reader *r, int i, uint32_t asn)
-{
-	const char *value = cw_say(r, "%" PRIu32, asn);
-
-	if (reserved_asn(asn))
-		say_at(r, i, -1, CW_CONF_ERROR, "asn", value, reserved_asn(asn),
-		       "private numbers are 64512 to 65534 and 4200000000 to 4294967294");
-	else if (documentation_asn(asn))
-		say_at(r, i, -1, CW_CONF_WARNING, "asn", value,
-		       "is for documentation (RFC 5398); Azure refuses it",
-		       "private numbers are 64512 to 65534 and 4200000000 to 4294967294");
-}
-
 static void check_gateway(struct cw_reader *r)
 {
 	const struct cw_gateway_conf *gw = &r->conf->gateway;
 
-	if (gw->asn)
-		check_asn(r, -1, gw->asn);
 	if (!gw->networks.n && !gw->asn && !cw_subject_set(r, -1, -1, "networks") &&
 	    !cw_subject_set(r, -1, -1, "asn"))
 		say_at(r, -1, -1, CW_CONF_ERROR, "networks", "", "is missing",
 		       "write networks = [ \"10.10.0.0/16\" ]; with what lies behind this gateway");
 }
 
-/* BGP */
-
-/* One warning for the whole file, where the first of its settings stands. */
-static void check_bgp(struct cw_reader *r)
-{
-	static const char *const gateway[] = { "asn", "router-id" };
-	struct cw_subject first = { 0 };
-	bool found = false;
-
-	for (size_t g = 0; g < sizeof(gateway) / sizeof(gateway[0]); g++) {
-		if (!found && cw_subject_set(r, -1, -1, gateway[g])) {
-			first = cw_subject_of(r, -1, -1, gateway[g]);
-			found = true;
-		}
-	}
-	for (size_t i = 0; !found && i < r->conf->n_sites; i++) {
-		if (cw_subject_set(r, (int)i, -1, "asn")) {
-			first = cw_subject_of(r, (int)i, -1, "asn");
-			found = true;
-		}
-		for (size_t k = 0; !found && k < r->conf->sites[i].n_tunnels; k++) {
-			if (!cw_subject_set(r, (int)i, (int)k, "bgp-peer"))
-				continue;
-			first = cw_subject_of(r, (int)i, (int)k, "bgp-peer");
-			found = true;
-		}
-	}
-	if (found)
-		cw_report(r, CW_CONF_WARNING, &first, "", "is read, and BGP is not done yet",
-			  "routes come from networks alone; asn, router-id and bgp-peer may be left "
-			  "out");
-}
-
 /* Sites */
 
-static void check_site_asn(struct cw_reader *r, int i, const struct cw_site_conf *site,
-			   const struct cw_profile *profile)
-{
-	uint32_t own = r->conf->gateway.asn;
-
-	if (!site->asn)
-		return;
-	check_asn(r, i, site->asn);
-	if (!own && !cw_subject_set(r, -1, -1, "asn"))
-		say_at(r, i, -1, CW_CONF_ERROR, "asn", cw_say(r, "%" PRIu32, site->asn),
-		       "needs an AS number on our side too", "write asn = 65010; in gateway");
-	if (own == site->asn)
-		say_at(r, i, -1, CW_CONF_ERROR, "asn", cw_say(r, "%" PRIu32, site->asn),
-		       "is the gateway's own AS number", "each side needs its own");
-	if (profile->cloud == CW_CLOUD_AZURE && azure_asn(own))
-		say_at(r, i, -1, CW_CONF_ERROR, "asn", cw_say(r, "%" PRIu32, site->asn),
-		       cw_say(r, "can't be joined from the gateway's AS number %" PRIu32
-			      ", which Azure keeps for itself", own),
-		       "choose another for gateway.asn: 64512 to 65514 or 65521 to 65534");
-	if (!site->networks.n && !cw_subject_set(r, i, -1, "networks"))
-		say_at(r, i, -1, CW_CONF_WARNING, "networks", "",
-		       "is missing, and BGP is not done yet: nothing is routed to the site",
-		       "write the site's networks too");
-}
-
-static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *site,
-		       const struct cw_profile *profile)
+static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *site)
 {
 	if (!*site->name && !cw_subject_set(r, i, -1, "name"))
 		say_at(r, i, -1, CW_CONF_ERROR, "name", "", "is missing",
@@ -221,7 +120,7 @@ static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *si
 		say_at(r, i, -1, CW_CONF_WARNING, "balance", "true",
 		       "is not done yet: the first tunnel that is up carries all traffic",
 		       "leave it out for now");
-	check_site_asn(r, i, site, profile);
+	cw_conf_check_bgp_site(r, i);
 }
 
 /* Keys */
@@ -399,7 +298,7 @@ static void check_no_interface(const struct check *c)
 static void check_inside(const struct check *c)
 {
 	const struct cw_tunnel_conf *t = c->t;
-	const struct cw_addr *inside = &t->inside_addr.addr, *peer = &t->bgp_peer;
+	const struct cw_addr *inside = &t->inside_addr.addr;
 
 	if (inside->family && t->interface_mode == CW_IF_POLICY)
 		error(c, "inside-address", addr_text(c->r, inside),
@@ -423,25 +322,6 @@ static void check_inside(const struct check *c)
 	if (inside->family && c->profile->cloud == CW_CLOUD_AWS && aws_reserved_inside(inside))
 		warning(c, "inside-address", addr_text(c->r, inside), "is reserved by AWS",
 			"copy the inside address that AWS shows for the tunnel");
-	if (!peer->family)
-		return;
-	if (cw_addr_equal(peer, inside) || cw_addr_equal(peer, &t->local_addr) ||
-	    cw_addr_equal(peer, &t->public_addr) ||
-	    cw_addr_equal(peer, &c->r->conf->gateway.router_id))
-		error(c, "bgp-peer", addr_text(c->r, peer), "is an address of this gateway",
-		      "write the peer's BGP address");
-	if (holds(&t->inside_addr, peer) && t->inside_addr.len < cw_family_bits(peer->family) - 1U &&
-	    edge_of(&t->inside_addr, peer))
-		error(c, "bgp-peer", addr_text(c->r, peer),
-		      cw_say(c->r, "is the %s of the inside address's network",
-			     edge_of(&t->inside_addr, peer)),
-		      "write the peer's BGP address");
-	if (t->remote_addr.family && cw_addr_equal(peer, &t->remote_addr))
-		error(c, "bgp-peer", addr_text(c->r, peer), "is the peer's outside address",
-		      "write the address that it speaks BGP from inside the tunnel");
-	if (!c->site->asn && !cw_subject_set(c->r, c->i, -1, "asn"))
-		error(c, "bgp-peer", addr_text(c->r, peer), "needs the site's AS number",
-		      "write asn = 65515; in the site, with the peer's number");
 }
 
 /* Proposals */
@@ -577,7 +457,7 @@ static void check_mtu(const struct check *c)
 	/* RFC 8200 5: no link of IPv6 is narrower. */
 	if (t->mtu < 1280 && (has_family(&c->site->networks, CW_FAMILY_IPV6) ||
 			      t->inside_addr.addr.family == CW_FAMILY_IPV6 ||
-			      t->bgp_peer.family == CW_FAMILY_IPV6))
+			      t->bgp.peer.family == CW_FAMILY_IPV6))
 		error(c, "mtu", cw_say(c->r, "%" PRIu32, t->mtu), "is too small for IPv6",
 		      "write 1280 at least");
 	else if (t->mtu > 1400 && c->profile->cloud == CW_CLOUD_AZURE)
@@ -656,6 +536,7 @@ static void check_tunnel(const struct check *c)
 	check_ends(c);
 	check_key(c);
 	check_inside(c);
+	cw_conf_check_bgp_tunnel(c->r, c->i, c->k);
 	check_inside_network(c);
 	check_no_interface(c);
 	check_proposals(c);
@@ -668,11 +549,12 @@ static void check_tunnel(const struct check *c)
 void cw_conf_check(struct cw_reader *r)
 {
 	check_gateway(r);
+	cw_conf_check_bgp_gateway(r);
 	for (size_t i = 0; i < r->conf->n_sites; i++) {
 		const struct cw_site_conf *site = &r->conf->sites[i];
 		const struct cw_profile *profile = cw_profile_find(site->profile);
 
-		check_site(r, (int)i, site, profile);
+		check_site(r, (int)i, site);
 		for (size_t k = 0; k < site->n_tunnels; k++) {
 			struct check c = { .r = r, .profile = profile, .site = site,
 					   .t = &site->tunnels[k], .i = (int)i, .k = (int)k };
@@ -680,6 +562,5 @@ void cw_conf_check(struct cw_reader *r)
 			check_tunnel(&c);
 		}
 	}
-	check_bgp(r);
 	cw_conf_check_cross(r);
 }

@@ -300,7 +300,7 @@ static const char *key_addr(struct cw_reader *r, const struct cw_addr *addr)
 
 static const char *key_bgp_peer(struct cw_reader *r, const struct entry *e)
 {
-	return e->enabled ? key_addr(r, &e->t->bgp_peer) : NULL;
+	return e->enabled ? key_addr(r, &e->t->bgp.peer) : NULL;
 }
 
 static const char *key_inside(struct cw_reader *r, const struct entry *e)

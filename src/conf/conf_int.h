@@ -64,9 +64,18 @@ bool cw_subject_set(const struct cw_reader *r, int i, int k, const char *name);
 void cw_conf_check(struct cw_reader *r);
 void cw_conf_check_cross(struct cw_reader *r);
 
+/* Those about BGP (conf_bgp.c). */
+void cw_conf_check_bgp_gateway(struct cw_reader *r);
+void cw_conf_check_bgp_site(struct cw_reader *r, int i);
+void cw_conf_check_bgp_tunnel(struct cw_reader *r, int i, int k);
+
 /* The identity that we show to a tunnel's peer: local-id, else the public, else the local address;
  * "" when it is not known before the route is looked up. */
 const char *cw_conf_local_id(struct cw_reader *r, const struct cw_tunnel_conf *t);
+
+/* Fills in our end of a tunnel's BGP session and what is announced over it, where the tunnel does not say:
+ * the inside address, what the gateway says, the router id; the gateway's announce, its networks. */
+void cw_conf_complete_bgp(const struct cw_conf *conf, struct cw_tunnel_conf *t);
 
 /* The name of the site's tunnel k (from 0). */
 void cw_conf_derive_name(const char *site_name, size_t k,

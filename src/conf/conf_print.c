@@ -15,8 +15,13 @@ static struct cw_tunnel_conf plain_tunnel(const struct cw_conf *conf,
 	const struct cw_profile *profile = cw_profile_find(site->profile);
 	const struct cw_lifetime_conf *ike = &profile->values.ike_lifetime;
 	const struct cw_lifetime_conf *child = &profile->values.child_lifetime;
-	struct cw_tunnel_conf plain = profile->values;
+	struct cw_tunnel_conf plain = profile->values, bgp = profile->values;
 
+	bgp.inside_addr = t->inside_addr;
+	bgp.bgp.peer = t->bgp.peer;
+	cw_conf_complete_bgp(conf, &bgp);
+	plain.bgp.local = bgp.bgp.local;
+	plain.bgp.announce = bgp.bgp.announce;
 	cw_conf_derive_name(site->name, k, plain.name);
 	cw_conf_derive_ifname(t->name, plain.ifname);
 	plain.local_addr = conf->gateway.local_addr;
@@ -68,29 +73,53 @@ static void print_row(const struct cw_setting *row, const void *home, const char
 	fputs(";\n", out);
 }
 
+/* A key as it is printed: the name of its file, or that it is there. row: its KEY_FILE row. */
+struct printed_key {
+	const char *file;
+	bool there;
+};
+
+static struct printed_key key_of(const struct cw_setting *row, const struct cw_tunnel_conf *t)
+{
+	const struct cw_bgp_conf *b = &t->bgp;
+
+	if (strcmp(row->name, "psk-file") == 0)
+		return (struct printed_key){ t->psk_file, t->psk || t->psk_omitted };
+	return (struct printed_key){ b->password_file, b->password || b->password_omitted };
+}
+
 /* What is printed of its key is the same for all tunnels of a site: it stands at the site. */
-static bool shared_key(const struct cw_site_conf *site)
+static bool shared_key(const struct cw_setting *row, const struct cw_site_conf *site)
 {
 	for (size_t k = 1; k < site->n_tunnels; k++) {
-		const struct cw_tunnel_conf *a = &site->tunnels[0], *b = &site->tunnels[k];
+		struct printed_key a = key_of(row, &site->tunnels[0]);
+		struct printed_key b = key_of(row, &site->tunnels[k]);
 
-		if (!text_equal(a->psk_file, b->psk_file) ||
-		    (a->psk || a->psk_omitted) != (b->psk || b->psk_omitted))
+		if (!text_equal(a.file, b.file) || a.there != b.there)
 			return false;
 	}
 	return site->n_tunnels > 0;
 }
 
-static void print_key(const struct cw_tunnel_conf *t, const char *indent, FILE *out)
+static void print_key(const struct cw_setting *row, const struct cw_tunnel_conf *t,
+		      const char *indent, FILE *out)
 {
-	if (t->psk_file) {
-		fprintf(out, "%spsk-file = ", indent);
-		cw_text_quote(t->psk_file, out);
+	struct printed_key key = key_of(row, t);
+
+	if (key.file) {
+		fprintf(out, "%s%s = ", indent, row->name);
+		cw_text_quote(key.file, out);
 		fputs(";\n", out);
-	} else if (t->psk || t->psk_omitted) {
-		fprintf(out, "%spsk-omitted = true; # the key stands inline in the original\n",
-			indent);
+	} else if (key.there) {
+		fprintf(out, "%s%.*s-omitted = true; # the key stands inline in the original\n",
+			indent, (int)(strlen(row->name) - strlen("-file")), row->name);
 	}
+}
+
+/* Printed with the key, if at all. */
+static bool is_omitted(const struct cw_setting *row)
+{
+	return strstr(row->name, "-omitted") != NULL;
 }
 
 static void print_tunnel(const struct cw_conf *conf, const struct cw_site_conf *site, size_t k,
@@ -102,9 +131,9 @@ static void print_tunnel(const struct cw_conf *conf, const struct cw_site_conf *
 
 	fputs("\t\t\t{\n", out);
 	for (size_t i = 0; (row = cw_setting_at(i)) != NULL; i++) {
-		if (row->type == CW_TYPE_KEY_FILE && !shared_key(site))
-			print_key(t, indent, out);
-		if (row->home != CW_HOME_TUNNEL || strcmp(row->name, "psk-omitted") == 0 ||
+		if (row->type == CW_TYPE_KEY_FILE && !shared_key(row, site))
+			print_key(row, t, indent, out);
+		if (row->home != CW_HOME_TUNNEL || is_omitted(row) ||
 		    !differs(conf, site, k, row) || shared(conf, site, row))
 			continue;
 		print_row(row, t, indent, out);
@@ -128,11 +157,11 @@ static void print_site(const struct cw_conf *conf, size_t i, FILE *out)
 		if (row->home == CW_HOME_SITE && cw_value_present(row, site) &&
 		    !cw_value_equal(row, site, &dflt))
 			print_row(row, site, indent, out);
-		if (row->type == CW_TYPE_KEY_FILE && shared_key(site))
-			print_key(&site->tunnels[0], indent, out);
+		if (row->type == CW_TYPE_KEY_FILE && shared_key(row, site))
+			print_key(row, &site->tunnels[0], indent, out);
 	}
 	for (size_t k = 0; (row = cw_setting_at(k)) != NULL; k++) {
-		if (strcmp(row->name, "psk-omitted") != 0 && shared(conf, site, row))
+		if (!is_omitted(row) && shared(conf, site, row))
 			print_row(row, &site->tunnels[0], indent, out);
 	}
 	fputs("\t\ttunnels = (\n", out);

@@ -17,11 +17,19 @@ struct homes {
 	struct cw_tunnel_conf *tunnel;
 };
 
+/* The two kinds of keys a group may give, each inline or in a file. */
+enum key_kind { KEY_PSK, KEY_BGP, KEY_KINDS };
+
 /* Where a key is put that a group gives. */
 struct key_slot {
-	struct cw_secret **owned;
+	struct cw_secret **owned[KEY_KINDS];
 	struct cw_tunnel_conf *tunnel;
 };
+
+static enum key_kind key_kind_of(const struct cw_setting *row)
+{
+	return strncmp(row->name, "bgp-", 4) == 0 ? KEY_BGP : KEY_PSK;
+}
 
 const char *cw_say(struct cw_reader *r, const char *fmt, ...)
 {
@@ -127,11 +135,27 @@ static void key_warning(struct cw_reader *r, const struct cw_subject *at,
 }
 
 static void take_key(struct cw_reader *r, const struct cw_subject *at, const struct key_slot *slot,
-		     struct cw_secret *key, const char *file, const char *path)
+		     enum key_kind kind, struct cw_secret *key, const char *file, const char *path)
 {
+	struct cw_bgp_conf *bgp = &slot->tunnel->bgp;
+	size_t len;
+
+	cw_secret_bytes(key, &len);
+	if (kind == KEY_BGP && len > CW_BGP_PASSWORD_MAX) {
+		error(r, at, cw_say(r, "the key has %zu bytes, and TCP MD5 takes 80", len),
+		      "choose a shorter one, on both sides");
+		cw_secret_free(key);
+		return;
+	}
 	key_warning(r, at, key);
-	cw_secret_free(*slot->owned);
-	*slot->owned = key;
+	cw_secret_free(*slot->owned[kind]);
+	*slot->owned[kind] = key;
+	if (kind == KEY_BGP) {
+		bgp->password = key;
+		bgp->password_file = file;
+		bgp->password_omitted = false;
+		return;
+	}
 	slot->tunnel->psk = key;
 	slot->tunnel->psk_file = file;
 	slot->tunnel->psk_path = path;
@@ -149,7 +173,7 @@ static const char *with_path(struct cw_reader *r, const char *remedy, const char
 }
 
 static void read_inline_key(struct cw_reader *r, const struct cw_subject *at, const char *text,
-			    const struct key_slot *slot)
+			    const struct key_slot *slot, enum key_kind kind)
 {
 	struct cw_key_fault fault;
 	struct cw_secret *key;
@@ -166,7 +190,7 @@ static void read_inline_key(struct cw_reader *r, const struct cw_subject *at, co
 	}
 	key = cw_secret_new(text, strlen(text));
 	if (key)
-		take_key(r, at, slot, key, NULL, NULL);
+		take_key(r, at, slot, kind, key, NULL, NULL);
 }
 
 /* A key put where its file's name belongs looks like no path: do not show it. */
@@ -184,7 +208,7 @@ static bool shows_path(const char *path)
 }
 
 static void read_key_file(struct cw_reader *r, const struct cw_subject *at, const char *path,
-			  const struct key_slot *slot)
+			  const struct key_slot *slot, enum key_kind kind)
 {
 	struct cw_key_fault fault = { "", "" };
 	struct cw_secret *key = NULL;
@@ -201,7 +225,7 @@ static void read_key_file(struct cw_reader *r, const struct cw_subject *at, cons
 		cw_report(r, CW_CONF_ERROR, at, shows_path(path) ? path : "", fault.reason,
 			  with_path(r, fault.remedy, shows_path(path) ? full : "FILE"));
 	else
-		take_key(r, at, slot, key, cw_pool_copy(r->conf->pool, path),
+		take_key(r, at, slot, kind, key, cw_pool_copy(r->conf->pool, path),
 			 cw_pool_copy(r->conf->pool, full));
 	free(full);
 }
@@ -212,10 +236,11 @@ static void read_group(struct cw_reader *r, const config_setting_t *group, enum 
 		       const struct cw_subject *subject)
 {
 	int n = config_setting_length(group);
-	const char *key_name = NULL;
+	const char *key_name[KEY_KINDS] = { 0 };
 
 	for (int i = 0; i < n; i++) {
 		const config_setting_t *s = config_setting_get_elem(group, (unsigned)i);
+		enum key_kind kind;
 		struct cw_subject at = *subject;
 		const struct cw_setting *row;
 		void *home = NULL;
@@ -241,15 +266,17 @@ static void read_group(struct cw_reader *r, const config_setting_t *group, enum 
 			continue;
 		if (row->type != CW_TYPE_SECRET && row->type != CW_TYPE_KEY_FILE)
 			continue;
-		if (key_name) {
-			error(r, &at, cw_say(r, "stands beside %s", key_name), "give one of them");
+		kind = key_kind_of(row);
+		if (key_name[kind]) {
+			error(r, &at, cw_say(r, "stands beside %s", key_name[kind]),
+			      "give one of them");
 			continue;
 		}
-		key_name = row->name;
+		key_name[kind] = row->name;
 		if (row->type == CW_TYPE_SECRET)
-			read_inline_key(r, &at, s->value.sval ? s->value.sval : "", slot);
+			read_inline_key(r, &at, s->value.sval ? s->value.sval : "", slot, kind);
 		else
-			read_key_file(r, &at, s->value.sval ? s->value.sval : "", slot);
+			read_key_file(r, &at, s->value.sval ? s->value.sval : "", slot, kind);
 	}
 }
 
@@ -316,6 +343,26 @@ static bool was_set(const unsigned *set, const char *name, enum cw_level level)
 	return i >= 0 && set[i] != 0;
 }
 
+static bool same_family(const struct cw_addr *a, const struct cw_addr *b)
+{
+	return a->family == b->family;
+}
+
+void cw_conf_complete_bgp(const struct cw_conf *conf, struct cw_tunnel_conf *t)
+{
+	const struct cw_gateway_conf *gw = &conf->gateway;
+	const struct cw_addr *own[] = { &t->inside_addr.addr, &gw->bgp_addr, &gw->router_id };
+
+	if (t->bgp.peer.family == CW_FAMILY_NONE)
+		return;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (t->bgp.local.family == CW_FAMILY_NONE && same_family(own[i], &t->bgp.peer))
+			t->bgp.local = *own[i];
+	}
+	if (t->bgp.announce.n == 0)
+		t->bgp.announce = gw->announce.n ? gw->announce : gw->networks;
+}
+
 static void complete_tunnel(struct cw_reader *r, struct cw_site_conf *site, size_t k,
 			    const unsigned *set)
 {
@@ -331,6 +378,7 @@ static void complete_tunnel(struct cw_reader *r, struct cw_site_conf *site, size
 		t->local_addr = r->conf->gateway.local_addr;
 	if (t->public_addr.family == CW_FAMILY_NONE)
 		t->public_addr = r->conf->gateway.public_addr;
+	cw_conf_complete_bgp(r->conf, t);
 	scale(&t->ike_lifetime, &profile->values.ike_lifetime,
 	      was_set(set, "ike-rekey-margin", CW_LEVEL_TUNNEL),
 	      was_set(set, "ike-rekey-jitter", CW_LEVEL_TUNNEL));
@@ -391,7 +439,7 @@ static void read_tunnels(struct cw_reader *r, size_t i, const config_setting_t *
 		struct cw_tunnel_source *ts = &source->tunnels[k];
 		struct cw_tunnel_conf *t = &site->tunnels[k];
 		struct homes homes = { .tunnel = t };
-		struct key_slot slot = { &t->own_psk, t };
+		struct key_slot slot = { { &t->own_psk, &t->bgp.own_password }, t };
 
 		*t = *base;
 		memcpy(ts->set, source->set, sizeof(ts->set));
@@ -411,7 +459,7 @@ static void read_site(struct cw_reader *r, size_t i, const config_setting_t *gro
 	const struct cw_profile *p = NULL;
 	struct cw_tunnel_conf base;
 	struct homes homes = { .site = site, .tunnel = &base };
-	struct key_slot slot = { &site->psk, &base };
+	struct key_slot slot = { { &site->psk, &site->bgp_password }, &base };
 	struct cw_subject subject = { .site = (int)i, .tunnel = -1, .name = "", .element = -1 };
 
 	source->line = group->line;

@@ -5,6 +5,7 @@ noinst_LIBRARIES += libcw_conf.a
 libcw_conf_a_SOURCES = \
 	src/conf/conf.c \
 	src/conf/conf.h \
+	src/conf/conf_bgp.c \
 	src/conf/conf_check.c \
 	src/conf/conf_cross.c \
 	src/conf/conf_int.h \
@@ -28,6 +29,7 @@ libcw_conf_a_SOURCES = \
 	src/conf/text_scan.h \
 	src/conf/value.c \
 	src/conf/value.h \
+	src/conf/value_bgp.c \
 	src/conf/value_read.c
 libcw_conf_a_CPPFLAGS = $(AM_CPPFLAGS) $(CONFIG_CFLAGS)
 

@@ -11,6 +11,12 @@
 	.retry_min_s = 1, .retry_max_s = 10, .retry_auth_s = 60, .interface_mode = CW_IF_AUTO,     \
 	.replay_window = 1024, .copy_df = true, .copy_ecn = true, .metric = 100
 
+/* Hold time in seconds, and how many prefixes we take and send at most. */
+#define BGP(hold, take, send)                                                                      \
+	.bgp = { .hold_s = (hold), .ttl = 255, .check_first_as = true, .restart_s = 120,           \
+		 .max_prefixes = (take), .max_prefixes_restart_s = 60, .announce_limit = (send),   \
+		 .local_pref = 100, .med = CW_BGP_MED_NONE }
+
 /* Lifetime, margin, jitter in seconds. */
 #define LIFE(time, margin, jitter)                                                                 \
 	{ .time_s = (time), .rekey_margin_s = (margin), .rekey_jitter_s = (jitter) }
@@ -23,6 +29,7 @@ static const struct cw_profile profiles[] = {
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
 			COMMON,
+			BGP(180, 4000, 4000),
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256-sha256-modp2048" }, 1 },
 			/* The second is for a rekey that Azure starts, perhaps without a group. */
@@ -43,6 +50,7 @@ static const struct cw_profile profiles[] = {
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
 			COMMON,
+			BGP(180, 4000, 4000),
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256-sha256-modp1024",
 					     "aes256-sha1-modp1024" }, 2 },
@@ -62,6 +70,7 @@ static const struct cw_profile profiles[] = {
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
 			COMMON,
+			BGP(180, 4000, 4000),
 			.ike_version = CW_IKE_V1,
 			.ike_proposals = { { "aes256-sha256-modp1024",
 					     "aes256-sha1-modp1024" }, 2 },
@@ -80,6 +89,7 @@ static const struct cw_profile profiles[] = {
 		.cloud = CW_CLOUD_AWS,
 		.values = {
 			COMMON,
+			BGP(30, 4000, 100),
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256gcm16-prfsha384-ecp384", "aes256-sha384-ecp384",
 					     "aes256-sha256-modp2048",
@@ -100,6 +110,7 @@ static const struct cw_profile profiles[] = {
 		.about = "causeway at both ends",
 		.values = {
 			COMMON,
+			BGP(90, 100000, 0),
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256gcm16-prfsha384-ecp384" }, 1 },
 			.esp_proposals = { { "aes256gcm16-ecp384" }, 1 },
@@ -117,6 +128,7 @@ static const struct cw_profile profiles[] = {
 		.about = "any other IKEv2 peer: what current firewalls have in common",
 		.values = {
 			COMMON,
+			BGP(90, 100000, 0),
 			.ike_version = CW_IKE_V2,
 			.ike_proposals = { { "aes256gcm16-prfsha384-ecp384", "aes256-sha384-ecp384",
 					     "aes256-sha256-modp2048",

@@ -14,6 +14,10 @@
 const char *const cw_names_nat_traversal[] = { "auto", "force", "never", NULL };
 const char *const cw_names_interface_mode[] = { "auto", "xfrm", "vti", "policy", NULL };
 const char *const cw_names_selectors[] = { "any", "networks", NULL };
+const char *const cw_names_bgp_by[] = { "internal", "external", NULL };
+const char *const cw_names_bgp_connect[] = { "both", "active", "passive", NULL };
+const char *const cw_names_bgp_role[] = { "none", "provider", "customer", "peer", "rs",
+					  "rs-client", NULL };
 const char *const cw_names_log_level[] = { "error", "warning", "notice", "info", "debug", NULL };
 
 static const struct cw_setting settings[] = {
@@ -30,10 +34,35 @@ static const struct cw_setting settings[] = {
 	  .help = "The networks behind this gateway." },
 	{ .name = "router-id", .levels = CW_LEVEL_GATEWAY, .home = G(router_id),
 	  .type = CW_TYPE_ADDR4,
-	  .help = "BGP identifier of this gateway (read, and not done yet)." },
+	  .help = "BGP identifier of this gateway, four numbers as an address. Without it: "
+		  "bgp-address, else the inside-address of the first tunnel with bgp-peer." },
 	{ .name = "asn", .levels = CW_LEVEL_GATEWAY, .home = G(asn), .type = CW_TYPE_NUMBER32,
 	  .min = 1, .max = UINT32_MAX,
-	  .help = "AS number of this gateway (read, and not done yet)." },
+	  .help = "AS number of this gateway. BGP needs one here and one at the site." },
+	{ .name = "bgp", .levels = CW_LEVEL_GATEWAY, .home = G(bgp), .type = CW_TYPE_CHOICE,
+	  .choices = cw_names_bgp_by, .dflt = "\"internal\"",
+	  .help = "Who speaks BGP. external leaves it to another daemon, and causeway keeps to "
+		  "tunnels, interfaces, addresses and the host route to each bgp-peer; see "
+		  "BGP BY ANOTHER DAEMON." },
+	{ .name = "bgp-address", .levels = CW_LEVEL_GATEWAY, .home = G(bgp_addr),
+	  .type = CW_TYPE_ADDR,
+	  .help = "Address that we speak BGP from, for tunnels that don't say: not the public "
+		  "one. Where no interface of the machine has it, the tunnels' interfaces get it." },
+	{ .name = "announce", .levels = CW_LEVEL_GATEWAY, .home = G(announce),
+	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
+	  .help = "What is announced to every site by BGP. Without it: networks." },
+	{ .name = "aggregates", .levels = CW_LEVEL_GATEWAY, .home = G(aggregates),
+	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
+	  .help = "Announced while something inside is known, in place of the routes inside." },
+	{ .name = "learned-metric", .levels = CW_LEVEL_GATEWAY, .home = G(learned_metric),
+	  .type = CW_TYPE_NUMBER32, .min = 1, .max = 2000000000, .dflt = "120",
+	  .help = "Metric of the routes that BGP learned; lower is preferred." },
+	{ .name = "learned-table", .levels = CW_LEVEL_GATEWAY, .home = G(learned_table),
+	  .type = CW_TYPE_NUMBER32, .min = 1, .max = UINT32_MAX, .dflt = "254",
+	  .help = "Routing table that they go to; 254 is main." },
+	{ .name = "mrt-file", .levels = CW_LEVEL_GATEWAY, .home = G(mrt_file),
+	  .type = CW_TYPE_TEXT, .max = 1024,
+	  .help = "File to which every BGP message received is added, in MRT format (RFC 6396)." },
 	{ .name = "local-address", .levels = CW_LEVEL_GATEWAY, .home = G(local_addr),
 	  .type = CW_TYPE_ADDR,
 	  .help = "Address of this machine that IKE and ESP are sent from. Without it: the one "
@@ -56,7 +85,7 @@ static const struct cw_setting settings[] = {
 	  .dflt = "\"generic\"", .help = "Kind of the peer; see PROFILES." },
 	{ .name = "asn", .levels = CW_LEVEL_SITE, .home = S(asn), .type = CW_TYPE_NUMBER32,
 	  .min = 1, .max = UINT32_MAX,
-	  .help = "AS number of the site (read, and not done yet)." },
+	  .help = "AS number of the site: the peers of its tunnels must show it." },
 	{ .name = "networks", .levels = CW_LEVEL_SITE, .home = S(networks),
 	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
 	  .help = "The networks of the site: they are routed through its tunnels." },
@@ -89,9 +118,9 @@ static const struct cw_setting settings[] = {
 	  .max = 253,
 	  .help = "Address or full DNS name of the peer. Required. A name is asked for again "
 		  "before every attempt." },
-	{ .name = "bgp-peer", .levels = CW_LEVEL_TUNNEL, .home = T(bgp_peer), .type = CW_TYPE_ADDR,
-	  .help = "Address that the peer speaks BGP from, inside the tunnel (read, and not done "
-		  "yet)." },
+	{ .name = "bgp-peer", .levels = CW_LEVEL_TUNNEL, .home = T(bgp.peer), .type = CW_TYPE_ADDR,
+	  .help = "Address that the peer speaks BGP from, inside the tunnel. A host route leads "
+		  "to it. Without it: no BGP over this tunnel." },
 	{ .name = "inside-address", .levels = CW_LEVEL_TUNNEL, .home = T(inside_addr),
 	  .type = CW_TYPE_ADDR_LEN,
 	  .help = "Our address on the tunnel's interface, with the length of its network, as "
@@ -190,6 +219,93 @@ static const struct cw_setting settings[] = {
 	  .help = "Copies the DF bit to the outer packet." },
 	{ .name = "copy-ecn", .levels = BOTH, .home = T(copy_ecn), .type = CW_TYPE_BOOL,
 	  .help = "Copies congestion marks between inner and outer packet (RFC 6040)." },
+	{ .name = "bgp-address", .levels = BOTH, .home = T(bgp.local), .type = CW_TYPE_ADDR,
+	  .help = "As in gateway, for this tunnel. Without either: the inside-address, else the "
+		  "router-id." },
+	{ .name = "bgp-connect", .levels = BOTH, .home = T(bgp.connect), .type = CW_TYPE_CHOICE,
+	  .choices = cw_names_bgp_connect,
+	  .help = "Who opens the connection: active, we do; passive, the peer does; both. Azure "
+		  "never opens one to a peer with an APIPA address." },
+	{ .name = "bgp-hold-time", .levels = BOTH, .home = T(bgp.hold_s),
+	  .type = CW_TYPE_NUMBER32, .max = 65535, .unit = "s",
+	  .help = "Silence after which the session ends; the lower of both sides' counts, and a "
+		  "third of it is the pause between our signs of life. 0: never; else at least 3." },
+	{ .name = "bgp-hold-time-min", .levels = BOTH, .home = T(bgp.hold_min_s),
+	  .type = CW_TYPE_NUMBER32, .max = 65535, .unit = "s",
+	  .help = "A peer that wants less, or none, is refused. 0: takes whatever it says." },
+	{ .name = "bgp-ttl", .levels = BOTH, .home = T(bgp.ttl), .type = CW_TYPE_NUMBER32,
+	  .min = 1, .max = 255, .help = "TTL of our BGP packets." },
+	{ .name = "bgp-gtsm", .levels = BOTH, .home = T(bgp.gtsm), .type = CW_TYPE_BOOL,
+	  .help = "Takes only BGP packets that come from one hop away (RFC 5082). The peer must "
+		  "send with TTL 255." },
+	{ .name = "bgp-password", .levels = BOTH, .type = CW_TYPE_SECRET, .max = 80, .unit = "bytes",
+	  .help = "TCP MD5 key of the session (RFC 2385), 1 to 80 bytes. The file must not be "
+		  "readable by others then." },
+	{ .name = "bgp-password-file", .levels = BOTH, .type = CW_TYPE_KEY_FILE, .max = 1024,
+	  .help = "File with it, as psk-file." },
+	{ .name = "bgp-password-omitted", .levels = BOTH, .home = T(bgp.password_omitted),
+	  .type = CW_TYPE_BOOL, .dflt = "false",
+	  .help = "Stands in a printed copy where the original has a bgp-password." },
+	{ .name = "bgp-graceful-restart", .levels = BOTH, .home = T(bgp.graceful_restart),
+	  .type = CW_TYPE_BOOL,
+	  .help = "Offers graceful restart (RFC 4724, 8538): each side keeps the other's routes "
+		  "over a restart. Routes over a tunnel that is down go at once anyhow." },
+	{ .name = "bgp-restart-time", .levels = BOTH, .home = T(bgp.restart_s),
+	  .type = CW_TYPE_NUMBER32, .min = 1, .max = 4095, .unit = "s",
+	  .help = "How long the peer shall keep our routes then." },
+	{ .name = "bgp-role", .levels = BOTH, .home = T(bgp.role), .type = CW_TYPE_CHOICE,
+	  .choices = cw_names_bgp_role,
+	  .help = "Our role toward the peer (RFC 9234): a route leak is then seen by both." },
+	{ .name = "bgp-role-strict", .levels = BOTH, .home = T(bgp.role_strict),
+	  .type = CW_TYPE_BOOL, .help = "Refuses a peer that tells no role." },
+	{ .name = "bgp-ipv6", .levels = BOTH, .home = T(bgp.ipv6), .type = CW_TYPE_BOOL,
+	  .help = "Offers IPv6 routes too, over the same session." },
+	{ .name = "bgp-check-first-as", .levels = BOTH, .home = T(bgp.check_first_as),
+	  .type = CW_TYPE_BOOL,
+	  .help = "A path that does not begin with the site's AS number is not used." },
+	{ .name = "max-prefixes", .levels = BOTH, .home = T(bgp.max_prefixes),
+	  .type = CW_TYPE_NUMBER32, .max = 10000000, .unit = "prefixes",
+	  .help = "More of one family than this and the session is ended; at 80 % a warning "
+		  "comes. 0: no limit." },
+	{ .name = "max-prefixes-restart", .levels = BOTH, .home = T(bgp.max_prefixes_restart_s),
+	  .type = CW_TYPE_NUMBER32, .max = 86400, .unit = "s",
+	  .help = "Pause before the session is tried again then; it doubles each time. 0: not "
+		  "before causewayctl bgp reset." },
+	{ .name = "announce-limit", .levels = BOTH, .home = T(bgp.announce_limit),
+	  .type = CW_TYPE_NUMBER32, .max = 10000000, .unit = "prefixes",
+	  .help = "No more prefixes of one family than this are announced to the peer; the rest "
+		  "is held back, with a warning. 0: no limit." },
+	{ .name = "accept", .levels = BOTH, .home = T(bgp.accept), .type = CW_TYPE_FILTERS,
+	  .max = CW_CONF_NETWORKS_MAX,
+	  .help = "What is taken of what the peer announces; see PREFIX LISTS. Without it: "
+		  "everything but what refuse names and the default route." },
+	{ .name = "refuse", .levels = BOTH, .home = T(bgp.refuse), .type = CW_TYPE_FILTERS,
+	  .max = CW_CONF_NETWORKS_MAX, .help = "What is not, even where accept names it." },
+	{ .name = "accept-default", .levels = BOTH, .home = T(bgp.accept_default),
+	  .type = CW_TYPE_BOOL,
+	  .help = "Takes a default route too, and 0.0.0.0/1 and 128.0.0.0/1." },
+	{ .name = "local-pref", .levels = BOTH, .home = T(bgp.local_pref),
+	  .type = CW_TYPE_NUMBER32, .max = UINT32_MAX,
+	  .help = "Preference of the peer's routes here; higher wins before all else." },
+	{ .name = "announce", .levels = BOTH, .home = T(bgp.announce), .type = CW_TYPE_NETWORKS,
+	  .max = CW_CONF_NETWORKS_MAX, .help = "As in gateway, to this site or tunnel." },
+	{ .name = "med", .levels = BOTH, .home = T(bgp.med), .type = CW_TYPE_NUMBER64,
+	  .max = UINT32_MAX,
+	  .help = "MULTI_EXIT_DISC of what we announce; the peer prefers the lower." },
+	{ .name = "prepend", .levels = BOTH, .home = T(bgp.prepend), .type = CW_TYPE_NUMBER32,
+	  .max = 32,
+	  .help = "How often our AS number stands in the path once more than it must; the peer "
+		  "prefers the shorter path." },
+	{ .name = "communities", .levels = BOTH, .home = T(bgp.communities),
+	  .type = CW_TYPE_COMMUNITIES, .max = 64,
+	  .help = "Communities on what we announce, as \"65010:100\" or \"no-export\"." },
+	{ .name = "large-communities", .levels = BOTH, .home = T(bgp.large_communities),
+	  .type = CW_TYPE_LARGE_COMMUNITIES, .max = 64,
+	  .help = "Large communities (RFC 8092), as \"65010:1:2\"." },
+	{ .name = "transit", .levels = BOTH, .home = T(bgp.transit), .type = CW_TYPE_NAMES,
+	  .max = CW_CONF_TUNNELS_MAX,
+	  .help = "Sites whose routes are passed on to this one. Without it: nothing that we "
+		  "learned is announced to anybody." },
 	{ .name = "metric", .levels = BOTH, .home = T(metric), .type = CW_TYPE_NUMBER32, .min = 1,
 	  .max = 2000000000, /* the unreachable routes beneath have more */
 	  .help = "Metric of the tunnel's routes; lower is preferred." },
@@ -225,6 +341,13 @@ static const struct {
 				    "a list of proposals, as [ \"aes256-sha256-modp2048\" ]" },
 	[CW_TYPE_ESP_PROPOSALS] = { "list of proposals",
 				    "a list of proposals, as [ \"aes256-sha256-modp2048\" ]" },
+	[CW_TYPE_TEXT] = { "text", "a text in quotes" },
+	[CW_TYPE_FILTERS] = { "prefix list", "a list of prefixes, as [ \"10.0.0.0/8 le 24\" ]" },
+	[CW_TYPE_COMMUNITIES] = { "list of communities",
+				  "a list of communities, as [ \"65010:100\" ]" },
+	[CW_TYPE_LARGE_COMMUNITIES] = { "list of large communities",
+					"a list of large communities, as [ \"65010:1:2\" ]" },
+	[CW_TYPE_NAMES] = { "list of names", "a list of names, as [ \"branch\" ]" },
 };
 
 const struct cw_setting *cw_setting_at(size_t i)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CW_SETTINGS_MAX 80 /* rows, at most */
+#define CW_SETTINGS_MAX 128 /* rows, at most */
 
 enum cw_level {
 	CW_LEVEL_TOP = 1,
@@ -36,7 +36,8 @@ enum cw_setting_type {
 	CW_TYPE_IFNAME,	   /* char[CW_IFNAME_SIZE] */
 	CW_TYPE_PROFILE,   /* const char *, a name from the profile table */
 	CW_TYPE_ID,	   /* const char *, an IKE identity */
-	CW_TYPE_PATH,	   /* const char * */
+	CW_TYPE_PATH,	   /* const char *, the control socket */
+	CW_TYPE_TEXT,	   /* const char *, printable */
 	CW_TYPE_SECRET,	   /* a key */
 	CW_TYPE_KEY_FILE,  /* path of a file with a key */
 	CW_TYPE_HOST,	   /* const char *: address or DNS name */
@@ -50,6 +51,10 @@ enum cw_setting_type {
 	CW_TYPE_CHOICE,	   /* an enum; choices: its names, NULL-ended, in order from 0 */
 	CW_TYPE_IKE_PROPOSALS, /* struct cw_proposals */
 	CW_TYPE_ESP_PROPOSALS,
+	CW_TYPE_FILTERS,	   /* struct cw_filters */
+	CW_TYPE_COMMUNITIES,	   /* struct cw_octets, 4 each */
+	CW_TYPE_LARGE_COMMUNITIES, /* struct cw_octets, 12 each */
+	CW_TYPE_NAMES,		   /* struct cw_names */
 	CW_TYPE_COUNT,
 };
 
@@ -83,5 +88,8 @@ extern const char *const cw_names_nat_traversal[];
 extern const char *const cw_names_interface_mode[];
 extern const char *const cw_names_selectors[];
 extern const char *const cw_names_log_level[];
+extern const char *const cw_names_bgp_by[];
+extern const char *const cw_names_bgp_connect[];
+extern const char *const cw_names_bgp_role[];
 
 #endif

@@ -2,6 +2,7 @@
 #include "conf/value.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Access without a cast to the member's type: the offset says where, the type how wide. */
@@ -12,9 +13,14 @@ void cw_value_set_default(const struct cw_setting *row, void *home)
 {
 	bool yes = row->dflt && strcmp(row->dflt, "true") == 0;
 
-	/* Numbers have no default of their own in the table; texts come as "...". */
+	/* Texts come as "...". */
 	if (!row->dflt || row->home == CW_HOME_NONE)
 		return;
+	if (row->type == CW_TYPE_NUMBER32) {
+		uint32_t number = (uint32_t)strtoul(row->dflt, NULL, 10);
+
+		STORE(home, row, number);
+	}
 	if (row->type == CW_TYPE_BOOL)
 		STORE(home, row, yes);
 	for (unsigned i = 0; row->type == CW_TYPE_CHOICE && row->choices[i]; i++) {
@@ -31,6 +37,7 @@ bool cw_value_present(const struct cw_setting *row, const void *home)
 	struct cw_addr addr;
 	const char *text;
 	uint32_t number;
+	uint64_t wide;
 
 	switch (row->type) {
 	case CW_TYPE_NAME:
@@ -39,6 +46,7 @@ bool cw_value_present(const struct cw_setting *row, const void *home)
 	case CW_TYPE_PROFILE:
 	case CW_TYPE_ID:
 	case CW_TYPE_PATH:
+	case CW_TYPE_TEXT:
 	case CW_TYPE_HOST:
 		LOAD(home, row, text);
 		return text != NULL;
@@ -52,6 +60,14 @@ bool cw_value_present(const struct cw_setting *row, const void *home)
 	case CW_TYPE_NETWORKS:
 		LOAD(home, row, networks);
 		return networks.n > 0;
+	case CW_TYPE_FILTERS:
+	case CW_TYPE_COMMUNITIES:
+	case CW_TYPE_LARGE_COMMUNITIES:
+	case CW_TYPE_NAMES:
+		return cw_value_present_list(row, home);
+	case CW_TYPE_NUMBER64:
+		LOAD(home, row, wide);
+		return wide <= row->max;
 	case CW_TYPE_NUMBER32:
 		LOAD(home, row, number);
 		return number != 0 || row->min == 0;
@@ -83,6 +99,7 @@ bool cw_value_equal(const struct cw_setting *row, const void *a, const void *b)
 	case CW_TYPE_PROFILE:
 	case CW_TYPE_ID:
 	case CW_TYPE_PATH:
+	case CW_TYPE_TEXT:
 	case CW_TYPE_HOST:
 		LOAD(a, row, ta);
 		LOAD(b, row, tb);
@@ -126,6 +143,11 @@ bool cw_value_equal(const struct cw_setting *row, const void *a, const void *b)
 				return false;
 		}
 		return la.n == lb.n;
+	case CW_TYPE_FILTERS:
+	case CW_TYPE_COMMUNITIES:
+	case CW_TYPE_LARGE_COMMUNITIES:
+	case CW_TYPE_NAMES:
+		return cw_value_equal_list(row, a, b);
 	default:
 		return true;
 	}
@@ -165,6 +187,7 @@ void cw_value_print(const struct cw_setting *row, const void *home, FILE *out)
 	case CW_TYPE_PROFILE:
 	case CW_TYPE_ID:
 	case CW_TYPE_PATH:
+	case CW_TYPE_TEXT:
 	case CW_TYPE_HOST:
 		LOAD(home, row, text);
 		cw_text_quote(text ? text : "", out);
@@ -207,6 +230,12 @@ void cw_value_print(const struct cw_setting *row, const void *home, FILE *out)
 	case CW_TYPE_BOOL:
 		LOAD(home, row, flag);
 		fputs(flag ? "true" : "false", out);
+		break;
+	case CW_TYPE_FILTERS:
+	case CW_TYPE_COMMUNITIES:
+	case CW_TYPE_LARGE_COMMUNITIES:
+	case CW_TYPE_NAMES:
+		cw_value_print_list(row, home, out);
 		break;
 	default:
 		break;

@@ -33,6 +33,15 @@ bool cw_value_present(const struct cw_setting *row, const void *home);
 /* As it would be written in the file. */
 void cw_value_print(const struct cw_setting *row, const void *home, FILE *out);
 
+/* The same for lists of filters, communities and names (value_bgp.c). s: a list. */
+bool cw_value_read_list(struct cw_reader *r, const struct cw_setting *row,
+			const struct config_setting_t *s, void *home, const struct cw_subject *at);
+bool cw_value_equal_list(const struct cw_setting *row, const void *a, const void *b);
+bool cw_value_present_list(const struct cw_setting *row, const void *home);
+void cw_value_print_list(const struct cw_setting *row, const void *home, FILE *out);
+/* The name of a well-known community, or NULL. */
+const char *cw_value_community_name(uint32_t value);
+
 /* A text in quotes with libconfig's escapes. */
 void cw_text_quote(const char *text, FILE *out);
 

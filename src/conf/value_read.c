@@ -625,6 +625,11 @@ bool cw_value_read(struct cw_reader *r, const struct cw_setting *row,
 	case CW_TYPE_IKE_PROPOSALS:
 	case CW_TYPE_ESP_PROPOSALS:
 		return list ? read_proposals(r, row, s, home, at) : wrong_type(r, row, s, at);
+	case CW_TYPE_FILTERS:
+	case CW_TYPE_COMMUNITIES:
+	case CW_TYPE_LARGE_COMMUNITIES:
+	case CW_TYPE_NAMES:
+		return list ? cw_value_read_list(r, row, s, home, at) : wrong_type(r, row, s, at);
 	case CW_TYPE_NUMBER32:
 	case CW_TYPE_NUMBER64:
 		if (s->type != CONFIG_TYPE_INT && s->type != CONFIG_TYPE_INT64)
