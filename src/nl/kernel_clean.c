@@ -145,35 +145,45 @@ static enum cw_rc clean_xfrm(
 	return first;
 }
 
-static bool same_key(const struct cw_policy *a, const struct cw_policy *b)
+static int by_key(const void *a, const void *b)
 {
-	return a->dir == b->dir && a->if_id == b->if_id && a->mark == b->mark &&
-	       !cw_prefix_compare(&a->sel.src, &b->sel.src) &&
-	       !cw_prefix_compare(&a->sel.dst, &b->sel.dst);
+	const struct cw_policy *x = a, *y = b;
+	const uint32_t kx[] = { x->dir, x->if_id, x->mark }, ky[] = { y->dir, y->if_id, y->mark };
+	int diff = cw_prefix_compare(&x->sel.src, &y->sel.src);
+
+	if (!diff)
+		diff = cw_prefix_compare(&x->sel.dst, &y->sel.dst);
+	for (size_t i = 0; !diff && i < 3; i++)
+		diff = (kx[i] > ky[i]) - (kx[i] < ky[i]);
+	return diff;
+}
+
+static bool among(const struct cw_policy *list, size_t n, const struct cw_policy *policy)
+{
+	return n && bsearch(policy, list, n, sizeof(*list), by_key);
 }
 
 static enum cw_rc drops_sync_locked(
-	struct kernel_nl *k, const struct cw_policy *want, size_t n, struct cw_kernel_err *reterr)
+	struct kernel_nl *k, struct cw_policy *want, size_t n, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_XFRM_MSG_MAX];
 	struct sweep s = { .drops_only = true };
 	enum cw_rc first, rc;
-	size_t w;
 
 	first = cw_nl_dump(k->xfrm, buf, cw_xfrm_build_policy_dump(buf, sizeof(buf)), on_policy,
 		sweep_restart, &s, reterr);
+	if (n)
+		qsort(want, n, sizeof(*want), by_key);
+	if (s.n_policies)
+		qsort(s.policies, s.n_policies, sizeof(*s.policies), by_key);
 	for (size_t i = 0; i < n; i++) {
-		for (w = 0; w < s.n_policies && !same_key(&s.policies[w], &want[i]); w++)
-			;
-		if (w < s.n_policies)
+		if (among(s.policies, s.n_policies, &want[i]))
 			continue;
 		rc = cw_kernel_nl_policy_add_locked(k, &want[i], first == CW_OK ? reterr : NULL);
 		keep_first(&first, rc);
 	}
 	for (size_t i = 0; i < s.n_policies; i++) {
-		for (w = 0; w < n && !same_key(&s.policies[i], &want[w]); w++)
-			;
-		if (w < n)
+		if (among(want, n, &s.policies[i]))
 			continue;
 		rc = cw_kernel_nl_policy_del_locked(
 			k, &s.policies[i], first == CW_OK ? reterr : NULL);
@@ -190,6 +200,7 @@ enum cw_rc cw_kernel_nl_drops_sync(struct cw_kernel *base, const struct cw_polic
 {
 	struct kernel_nl *k = kernel_nl(base);
 	enum cw_rc rc = cw_kernel_nl_has_xfrm(k, reterr);
+	struct cw_policy *sorted;
 
 	for (size_t i = 0; rc == CW_OK && i < n; i++)
 		if (!is_drop(&want[i]) || !cw_xfrm_reqid_ours(want[i].reqid))
@@ -197,30 +208,46 @@ enum cw_rc cw_kernel_nl_drops_sync(struct cw_kernel *base, const struct cw_polic
 				reterr, CW_E_INVALID, EINVAL, "not a drop policy of ours");
 	if (rc != CW_OK)
 		return rc;
+	sorted = calloc(n + 1, sizeof(*sorted));
+	if (!sorted)
+		return cw_kernel_nl_fail(reterr, CW_E_NO_MEMORY, ENOMEM, "%s", "");
+	if (n)
+		memcpy(sorted, want, n * sizeof(*sorted));
 	pthread_mutex_lock(&k->xfrm_lock);
-	rc = drops_sync_locked(k, want, n, reterr);
+	rc = drops_sync_locked(k, sorted, n, reterr);
 	pthread_mutex_unlock(&k->xfrm_lock);
+	free(sorted);
 	return rc;
 }
 
-static bool kept(const char *ifname, const char *const *keep, size_t n)
+static int by_text(const void *a, const void *b)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(keep[i], ifname))
-			return true;
-	return false;
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+/* keep: sorted. */
+static bool kept(const char *ifname, const char **keep, size_t n)
+{
+	return n && bsearch(&ifname, keep, n, sizeof(const char *), by_text);
 }
 
 static enum cw_rc clean_links(struct kernel_nl *k, const char *const *keep, size_t n_keep,
 	size_t *removed, struct cw_kernel_err *reterr)
 {
+	const char **sorted = calloc(n_keep + 1, sizeof(const char *));
 	struct cw_kernel_links list;
-	enum cw_rc first = cw_kernel_nl_links_locked(k, &list, reterr), rc;
+	enum cw_rc first, rc;
 
-	if (first != CW_OK)
-		return first;
+	if (!sorted)
+		return cw_kernel_nl_fail(reterr, CW_E_NO_MEMORY, ENOMEM, "%s", "");
+	for (size_t i = 0; i < n_keep; i++)
+		sorted[i] = keep[i];
+	qsort(sorted, n_keep, sizeof(const char *), by_text);
+	first = cw_kernel_nl_links_locked(k, false, &list, reterr);
 	for (size_t i = 0; i < list.n; i++) {
-		if (kept(list.links[i].ifname, keep, n_keep))
+		if (kept(list.links[i].ifname, sorted, n_keep))
 			continue;
 		rc = cw_kernel_nl_link_del_locked(
 			k, list.links[i].ifindex, first == CW_OK ? reterr : NULL);
@@ -228,6 +255,7 @@ static enum cw_rc clean_links(struct kernel_nl *k, const char *const *keep, size
 		*removed += rc == CW_OK;
 	}
 	free(list.links);
+	free(sorted);
 	return first;
 }
 

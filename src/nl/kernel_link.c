@@ -60,7 +60,7 @@ static void links_add(const struct nlmsghdr *nlh, void *arg)
 	struct cw_nl_link link, *grown;
 	size_t room;
 
-	if (!cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) || !cw_nl_link_ours(&link))
+	if (!cw_nl_parse_link(nlh, nlh->nlmsg_len, &link) || (!list->all && !cw_nl_link_ours(&link)))
 		return;
 	if (list->n == list->room) {
 		room = list->room ? list->room * 2 : 64;
@@ -75,13 +75,13 @@ static void links_add(const struct nlmsghdr *nlh, void *arg)
 	list->links[list->n++] = link;
 }
 
-enum cw_rc cw_kernel_nl_links_locked(
-	struct kernel_nl *k, struct cw_kernel_links *ret_links, struct cw_kernel_err *reterr)
+enum cw_rc cw_kernel_nl_links_locked(struct kernel_nl *k, bool all,
+	struct cw_kernel_links *ret_links, struct cw_kernel_err *reterr)
 {
 	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
 	enum cw_rc rc;
 
-	*ret_links = (struct cw_kernel_links){ 0 };
+	*ret_links = (struct cw_kernel_links){ .all = all };
 	rc = cw_nl_dump(k->route, buf, cw_nl_build_link_dump(buf, sizeof(buf)), links_add,
 		links_restart, ret_links, reterr);
 	if (rc == CW_OK && ret_links->no_memory)
@@ -106,7 +106,7 @@ static enum cw_rc say_holder(
 		cw_kernel_nl_fail(reterr, CW_E_EXISTS, EEXIST,
 			"another VTI has the same outer addresses; give the tunnel a remote "
 			"or local address of its own");
-	if (cw_kernel_nl_links_locked(k, &list, NULL) != CW_OK)
+	if (cw_kernel_nl_links_locked(k, false, &list, NULL) != CW_OK)
 		return CW_E_EXISTS;
 	for (size_t i = 0; i < list.n; i++)
 		if (list.links[i].id == want->id)
@@ -152,20 +152,6 @@ static enum cw_rc refuse(const struct cw_nl_link *link, struct cw_kernel_err *re
 		link->ifname, link->kind[0] ? link->kind : "hardware", id);
 }
 
-static bool same_end(const struct cw_addr *have, const struct cw_addr *want)
-{
-	if (cw_addr_is_unspecified(want))
-		return cw_addr_is_unspecified(have);
-	return cw_addr_equal(have, want);
-}
-
-static bool vti_differs(const struct cw_nl_link *link, const struct cw_link *want)
-{
-	return want->kind == CW_LINK_VTI &&
-	       (!same_end(&link->vti_local, &want->vti_local) ||
-		       !same_end(&link->vti_remote, &want->vti_remote));
-}
-
 /* An existing link of ours made to fit: changed in place or made anew. */
 static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct cw_nl_link *link,
 	struct cw_link_info *info, struct cw_kernel_err *reterr)
@@ -175,7 +161,7 @@ static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct 
 
 	info->adopted = true;
 	if (cw_nl_link_fits(link, want)) {
-		if (!vti_differs(link, want))
+		if (!cw_nl_link_vti_differs(link, want))
 			return CW_OK;
 		info->changed = true;
 		/* The kernel refuses some: from "any" to one remote address and back. */
@@ -229,7 +215,7 @@ static enum cw_rc ensure_locked(struct kernel_nl *k, const struct cw_link *want,
 	info->ifindex = link.ifindex;
 	/* A setting that can't be written (a container's /proc) is told, but the interface is made
 	 * ready all the same. */
-	first = cw_kernel_nl_link_settings(want, &info->changed, reterr);
+	first = cw_kernel_nl_link_settings(want, &link, &info->changed, reterr);
 	rc = set(k, want, &link, &info->changed, first == CW_OK ? reterr : NULL);
 	if (first == CW_OK)
 		first = rc;

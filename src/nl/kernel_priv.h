@@ -89,11 +89,15 @@ enum cw_rc cw_kernel_nl_link_del_locked(
 struct cw_kernel_links {
 	struct cw_nl_link *links; /* the caller frees */
 	size_t n, room;
-	bool no_memory;
+	bool all, no_memory;
 };
-/* All links of ours. */
-enum cw_rc cw_kernel_nl_links_locked(
-	struct kernel_nl *k, struct cw_kernel_links *ret_links, struct cw_kernel_err *reterr);
+/* All links of ours, or all there are. */
+enum cw_rc cw_kernel_nl_links_locked(struct kernel_nl *k, bool all,
+	struct cw_kernel_links *ret_links, struct cw_kernel_err *reterr);
+
+/* ---- kernel_look.c ---- */
+enum cw_rc cw_kernel_nl_links_look(struct cw_kernel *k, const struct cw_link *want, size_t n,
+	enum cw_link_look *ret_looks, struct cw_kernel_err *reterr);
 
 /* ---- kernel_addr.c ---- */
 /* Makes the interface's addresses be addrs[0..n); sets *ret_changed when something was done. */
@@ -103,6 +107,8 @@ enum cw_rc cw_kernel_nl_addrs_sync_locked(struct kernel_nl *k, int ifindex,
 /* ---- kernel_route.c ---- */
 enum cw_rc cw_kernel_nl_routes_sync(
 	struct cw_kernel *k, const struct cw_route *want, size_t n, struct cw_kernel_err *reterr);
+enum cw_rc cw_kernel_nl_routes_change(struct cw_kernel *k, const struct cw_route *add, size_t n_add,
+	const struct cw_route *del, size_t n_del, struct cw_kernel_err *reterr);
 /* Removes all of ours; adds their number to *removed. */
 enum cw_rc cw_kernel_nl_routes_clean_locked(
 	struct kernel_nl *k, size_t *removed, struct cw_kernel_err *reterr);
@@ -125,9 +131,11 @@ void cw_kernel_nl_events_read(
 /* ---- kernel_proc.c ---- */
 bool cw_kernel_nl_forwarding(struct cw_kernel *k, enum cw_family family);
 uint64_t cw_kernel_nl_xfrm_stat(struct cw_kernel *k, const char *name);
-/* Interface settings that a tunnel needs; sets *ret_changed when something was written. */
-enum cw_rc cw_kernel_nl_link_settings(
-	const struct cw_link *want, bool *ret_changed, struct cw_kernel_err *reterr);
+/* Are the settings that a tunnel needs as they shall be, on a link as the kernel told it? */
+bool cw_kernel_nl_settings_fit(const struct cw_link *want, const struct cw_nl_link *link);
+/* Writes those that are not; sets *ret_changed when something was written. */
+enum cw_rc cw_kernel_nl_link_settings(const struct cw_link *want, const struct cw_nl_link *link,
+	bool *ret_changed, struct cw_kernel_err *reterr);
 /* Can the settings of interfaces be written at all? */
 bool cw_kernel_nl_settings_writable(void);
 

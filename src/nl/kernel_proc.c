@@ -85,8 +85,9 @@ bool cw_kernel_nl_settings_writable(void)
 /* ---- an interface's settings ---- */
 
 struct setting {
+	enum cw_nl_conf conf;
 	const char *family, *name;
-	long value;
+	int32_t value;
 	bool vti_only;
 	bool no_ipv6_only; /* only where the interface has no IPv6 address of ours */
 };
@@ -94,21 +95,21 @@ struct setting {
 /* Written before the interface is up. Missing ones (no IPv6 in this kernel) are passed over. */
 static const struct setting settings[] = {
 	/* Packets from the far side come in by the tunnel whatever route leads back. */
-	{ "ipv4", "rp_filter", 2, false, false },
+	{ CW_NL_CONF4_RP_FILTER, "ipv4", "rp_filter", 2, false, false },
 	/* What came out of a VTI was checked against the policies of its mark. */
-	{ "ipv4", "disable_policy", 1, true, false },
-	{ "ipv6", "disable_policy", 1, true, false },
+	{ CW_NL_CONF4_DISABLE_POLICY, "ipv4", "disable_policy", 1, true, false },
+	{ CW_NL_CONF6_DISABLE_POLICY, "ipv6", "disable_policy", 1, true, false },
 	/* Else removing one address takes away others of its subnet (BL-058). */
-	{ "ipv4", "promote_secondaries", 1, false, false },
+	{ CW_NL_CONF4_PROMOTE_SECONDARIES, "ipv4", "promote_secondaries", 1, false, false },
 	/* Else IPv6 addresses are lost with "ip link set down" (BL-062). */
-	{ "ipv6", "keep_addr_on_down", 1, false, false },
+	{ CW_NL_CONF6_KEEP_ADDR_ON_DOWN, "ipv6", "keep_addr_on_down", 1, false, false },
 	/* The far side is no router of ours: it shall not give us addresses or routes, and we
 	 * ask for none, since that would wake up a tunnel. */
-	{ "ipv6", "accept_ra", 0, false, false },
-	{ "ipv6", "autoconf", 0, false, false },
+	{ CW_NL_CONF6_ACCEPT_RA, "ipv6", "accept_ra", 0, false, false },
+	{ CW_NL_CONF6_AUTOCONF, "ipv6", "autoconf", 0, false, false },
 	/* No link-local address, and none of the packets that announce it, where nobody wants IPv6.
 	 */
-	{ "ipv6", "addr_gen_mode", 1, false, true },
+	{ CW_NL_CONF6_ADDR_GEN_MODE, "ipv6", "addr_gen_mode", 1, false, true },
 };
 
 static bool has_ipv6(const struct cw_link *link)
@@ -119,41 +120,52 @@ static bool has_ipv6(const struct cw_link *link)
 	return false;
 }
 
+static bool differs(
+	const struct setting *s, const struct cw_link *want, const struct cw_nl_link *link)
+{
+	if ((s->vti_only && want->kind != CW_LINK_VTI) || (s->no_ipv6_only && has_ipv6(want)))
+		return false;
+	return link->conf[s->conf] != s->value && link->conf[s->conf] != CW_NL_CONF_NONE;
+}
+
 /* Does the tunnel work with the setting as it stands? The kernel filters by the stricter of this
  * interface's rp_filter and all's, where 2 beats 1. The IPv6 ones keep things tidy. */
-static bool bearable(const struct setting *s, long now)
+static bool bearable(const struct setting *s, int32_t now)
 {
 	if (!strcmp(s->name, "rp_filter"))
 		return now == 0 && read_number("/proc/sys/net/ipv4/conf/all/rp_filter", 0) != 1;
 	return strcmp(s->name, "disable_policy") != 0;
 }
 
-enum cw_rc cw_kernel_nl_link_settings(
-	const struct cw_link *want, bool *ret_changed, struct cw_kernel_err *reterr)
+bool cw_kernel_nl_settings_fit(const struct cw_link *want, const struct cw_nl_link *link)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (differs(&settings[i], want, link))
+			return false;
+	return true;
+}
+
+enum cw_rc cw_kernel_nl_link_settings(const struct cw_link *want, const struct cw_nl_link *link,
+	bool *ret_changed, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc = CW_OK;
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		const struct setting *s = &settings[i];
+		int32_t now = link->conf[s->conf];
 		char path[PATH_SIZE];
-		long now;
 		int err;
 
-		if ((s->vti_only && want->kind != CW_LINK_VTI) ||
-			(s->no_ipv6_only && has_ipv6(want)))
+		if (!differs(s, want, link))
 			continue;
 		snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", s->family, want->ifname,
 			s->name);
-		now = read_number(path, -1);
-		if (now == s->value || (now == -1 && access(path, F_OK) < 0))
-			continue;
 		err = write_number(path, s->value);
 		if (!err)
 			*ret_changed = true;
 		else if (!bearable(s, now) && rc == CW_OK)
 			rc = cw_kernel_nl_fail(reterr, cw_rc_from_errno(err), err,
-				"%s is %ld and must be %ld: %s", path, now, s->value,
-				strerror(err));
+				"%s is %d and must be %d: %s", path, now, s->value, strerror(err));
 	}
 	return rc;
 }

@@ -14,7 +14,6 @@
 
 #define PASSES_MAX 3             /* when acks are lost, look again */
 #define IPV6_METRIC_DEFAULT 1024 /* what the kernel makes of 0 */
-#define IFNAMES_MAX 16           /* names remembered in one sync */
 
 struct route_list {
 	struct cw_nl_route *routes;
@@ -82,36 +81,58 @@ static void note(struct outcome *out, enum cw_rc rc, const struct cw_nl_route *r
 
 /* ---- wanted ---- */
 
+/* Names that were looked up. From the second on, all are read in one go. */
 struct ifnames {
-	struct {
-		char ifname[CW_IFNAME_SIZE];
-		int ifindex;
-	} known[IFNAMES_MAX];
-	size_t n;
+	bool asked;
+	char first[CW_IFNAME_SIZE];
+	int first_ifindex;
+	struct cw_kernel_links all; /* by name */
 };
+
+static int by_ifname(const void *a, const void *b)
+{
+	const struct cw_nl_link *x = a, *y = b;
+
+	return strcmp(x->ifname, y->ifname);
+}
+
+static int look_up(struct kernel_nl *k, struct ifnames *names, const char *ifname)
+{
+	struct cw_nl_link like = { 0 };
+	const struct cw_nl_link *found;
+
+	if (!names->all.links) {
+		if (cw_kernel_nl_links_locked(k, true, &names->all, NULL) != CW_OK ||
+			!names->all.links)
+			return 0;
+		qsort(names->all.links, names->all.n, sizeof(*names->all.links), by_ifname);
+	}
+	snprintf(like.ifname, sizeof(like.ifname), "%s", ifname);
+	found = bsearch(&like, names->all.links, names->all.n, sizeof(like), by_ifname);
+	return found ? found->ifindex : 0;
+}
 
 /* 0: there is none. */
 static int ifindex_of(struct kernel_nl *k, struct ifnames *names, const char *ifname)
 {
 	struct cw_nl_link link = { 0 };
 
-	for (size_t i = 0; i < names->n; i++)
-		if (!strcmp(names->known[i].ifname, ifname))
-			return names->known[i].ifindex;
-	if (cw_kernel_nl_link_get_locked(k, ifname, &link, NULL) != CW_OK)
-		link.ifindex = 0;
-	if (names->n < IFNAMES_MAX) {
-		snprintf(names->known[names->n].ifname, CW_IFNAME_SIZE, "%s", ifname);
-		names->known[names->n++].ifindex = link.ifindex;
-	}
-	return link.ifindex;
+	if (names->asked && !strcmp(names->first, ifname))
+		return names->first_ifindex;
+	if (names->asked)
+		return look_up(k, names, ifname);
+	names->asked = true;
+	snprintf(names->first, sizeof(names->first), "%s", ifname);
+	if (cw_kernel_nl_link_get_locked(k, ifname, &link, NULL) == CW_OK)
+		names->first_ifindex = link.ifindex;
+	return names->first_ifindex;
 }
 
 static void list_want(struct kernel_nl *k, const struct cw_route *want, size_t n,
 	struct route_list *list, struct outcome *out)
 {
 	struct cw_kernel_err err = { .err = ENODEV };
-	struct ifnames names = { .n = 0 };
+	struct ifnames names = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		struct cw_nl_route route = {
@@ -134,6 +155,7 @@ static void list_want(struct kernel_nl *k, const struct cw_route *want, size_t n
 		}
 		list_add(list, &route);
 	}
+	free(names.all.links);
 	list_sort(list);
 }
 
@@ -358,6 +380,47 @@ enum cw_rc cw_kernel_nl_routes_sync(
 	pthread_mutex_lock(&k->route_lock);
 	rc = sync_locked(k, want, n, &had, reterr);
 	pthread_mutex_unlock(&k->route_lock);
+	return rc;
+}
+
+/* ---- some of them ---- */
+
+static enum cw_rc change_locked(struct kernel_nl *k, const struct route_list *add,
+	const struct route_list *del, struct outcome *out)
+{
+	struct op *ops = calloc(add->n + del->n + 1, sizeof(*ops));
+	size_t n = 0;
+
+	if (!ops)
+		return CW_E_NO_MEMORY;
+	for (size_t i = 0; i < add->n; i++)
+		ops[n++] = (struct op){ .route = &add->routes[i], .mode = CW_NL_ROUTE_ALONE };
+	for (size_t i = 0; i < del->n; i++)
+		ops[n++] = (struct op){ .route = &del->routes[i], .del = true };
+	carry_out(k, ops, n, out);
+	free(ops);
+	return out->rc == CW_OK && out->again ? CW_E_BUSY : out->rc;
+}
+
+enum cw_rc cw_kernel_nl_routes_change(struct cw_kernel *base, const struct cw_route *add,
+	size_t n_add, const struct cw_route *del, size_t n_del, struct cw_kernel_err *reterr)
+{
+	struct outcome out = { .reterr = reterr }, gone = { .rc = CW_OK };
+	struct route_list adds = { 0 }, dels = { 0 };
+	struct kernel_nl *k = kernel_nl(base);
+	enum cw_rc rc = CW_E_NO_MEMORY;
+
+	pthread_mutex_lock(&k->route_lock);
+	list_want(k, add, n_add, &adds, &out);
+	/* With its interface a route is gone too. */
+	list_want(k, del, n_del, &dels, &gone);
+	if (!adds.no_memory && !dels.no_memory)
+		rc = change_locked(k, &adds, &dels, &out);
+	pthread_mutex_unlock(&k->route_lock);
+	free(adds.routes);
+	free(dels.routes);
+	if (rc == CW_E_NO_MEMORY)
+		return cw_kernel_nl_fail(reterr, rc, ENOMEM, "%s", "");
 	return rc;
 }
 

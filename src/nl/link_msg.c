@@ -9,6 +9,8 @@
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>
 #include <linux/if_tunnel.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 
 #include "nl/nl_buf.h"
@@ -43,6 +45,19 @@ bool cw_nl_link_fits(const struct cw_nl_link *link, const struct cw_link *want)
 {
 	return cw_nl_link_ours(link) && link->id == want->id &&
 	       !strcmp(link->kind, cw_nl_link_kind(want));
+}
+
+static bool same_end(const struct cw_addr *have, const struct cw_addr *want)
+{
+	if (cw_addr_is_unspecified(want))
+		return cw_addr_is_unspecified(have);
+	return cw_addr_equal(have, want);
+}
+
+bool cw_nl_link_vti_differs(const struct cw_nl_link *link, const struct cw_link *want)
+{
+	return want->kind == CW_LINK_VTI && (!same_end(&link->vti_local, &want->vti_local) ||
+						    !same_end(&link->vti_remote, &want->vti_remote));
 }
 
 static bool put_vti(struct nlmsghdr *nlh, size_t size, const struct cw_link *link)
@@ -138,7 +153,8 @@ size_t cw_nl_build_getlink(const char *ifname, void *buf, size_t size)
 	struct nlmsghdr *nlh =
 		begin(RTM_GETLINK, 0, &(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
 
-	if (!nlh || !cw_nl_put(nlh, size, IFLA_IFNAME, ifname, strlen(ifname) + 1))
+	if (!nlh || !cw_nl_put(nlh, size, IFLA_IFNAME, ifname, strlen(ifname) + 1) ||
+		!cw_nl_put_u32(nlh, size, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS))
 		return 0;
 	return nlh->nlmsg_len;
 }
@@ -148,7 +164,9 @@ size_t cw_nl_build_link_dump(void *buf, size_t size)
 	struct nlmsghdr *nlh = begin(
 		RTM_GETLINK, NLM_F_DUMP, &(struct ifinfomsg){ .ifi_family = AF_UNSPEC }, buf, size);
 
-	return nlh ? nlh->nlmsg_len : 0;
+	if (!nlh || !cw_nl_put_u32(nlh, size, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS))
+		return 0;
+	return nlh->nlmsg_len;
 }
 
 /* An all-zero end is "any", as struct cw_link has it: no address. */
@@ -162,6 +180,39 @@ static struct cw_addr vti_addr(const struct nlattr *attr)
 	memcpy(addr.bytes, cw_nl_attr_data(attr, len), len);
 	addr.family = len == 4 ? CW_FAMILY_IPV4 : CW_FAMILY_IPV6;
 	return cw_addr_is_unspecified(&addr) ? (struct cw_addr){ 0 } : addr;
+}
+
+/* The settings come as one array for each family, an element for each number of linux/ip.h, which count
+ * from 1, and linux/ipv6.h. */
+static void parse_conf(const struct nlattr *af_spec, int32_t conf[CW_NL_CONF_COUNT])
+{
+	static const struct {
+		bool v6;
+		size_t at;
+	} places[CW_NL_CONF_COUNT] = {
+		[CW_NL_CONF4_RP_FILTER] = { false, IPV4_DEVCONF_RP_FILTER - 1 },
+		[CW_NL_CONF4_DISABLE_POLICY] = { false, IPV4_DEVCONF_NOPOLICY - 1 },
+		[CW_NL_CONF4_PROMOTE_SECONDARIES] = { false, IPV4_DEVCONF_PROMOTE_SECONDARIES - 1 },
+		[CW_NL_CONF6_DISABLE_POLICY] = { true, DEVCONF_DISABLE_POLICY },
+		[CW_NL_CONF6_KEEP_ADDR_ON_DOWN] = { true, DEVCONF_KEEP_ADDR_ON_DOWN },
+		[CW_NL_CONF6_ACCEPT_RA] = { true, DEVCONF_ACCEPT_RA },
+		[CW_NL_CONF6_AUTOCONF] = { true, DEVCONF_AUTOCONF },
+		[CW_NL_CONF6_ADDR_GEN_MODE] = { true, DEVCONF_ADDR_GEN_MODE },
+	};
+	const struct nlattr *families[AF_INET6 + 1], *v4[IFLA_INET_MAX + 1], *v6[IFLA_INET6_MAX + 1];
+
+	cw_nl_attrs_nested(af_spec, families, AF_INET6 + 1);
+	cw_nl_attrs_nested(families[AF_INET], v4, IFLA_INET_MAX + 1);
+	cw_nl_attrs_nested(families[AF_INET6], v6, IFLA_INET6_MAX + 1);
+	for (size_t i = 0; i < CW_NL_CONF_COUNT; i++) {
+		const struct nlattr *array = places[i].v6 ? v6[IFLA_INET6_CONF] : v4[IFLA_INET_CONF];
+		size_t end = (places[i].at + 1) * sizeof(int32_t);
+		const char *data = cw_nl_attr_data(array, end);
+
+		conf[i] = CW_NL_CONF_NONE;
+		if (data)
+			memcpy(&conf[i], data + end - sizeof(int32_t), sizeof(int32_t));
+	}
 }
 
 bool cw_nl_parse_link(const void *msg, size_t len, struct cw_nl_link *ret_link)
@@ -193,6 +244,7 @@ bool cw_nl_parse_link(const void *msg, size_t len, struct cw_nl_link *ret_link)
 		link.vti_local = vti_addr(data[IFLA_VTI_LOCAL]);
 		link.vti_remote = vti_addr(data[IFLA_VTI_REMOTE]);
 	}
+	parse_conf(attrs[IFLA_AF_SPEC], link.conf);
 	*ret_link = link;
 	return link.ifindex > 0 && link.ifname[0];
 }

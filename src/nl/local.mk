@@ -8,6 +8,7 @@ libcw_nl_a_SOURCES = \
 	src/nl/kernel_clean.c \
 	src/nl/kernel_event.c \
 	src/nl/kernel_link.c \
+	src/nl/kernel_look.c \
 	src/nl/kernel_move.c \
 	src/nl/kernel_policy.c \
 	src/nl/kernel_priv.h \

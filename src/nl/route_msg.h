@@ -19,6 +19,20 @@
 
 /* ---- links ---- */
 
+/* Settings of an interface that the kernel tells with it; by the names of /proc/sys/net. */
+enum cw_nl_conf {
+	CW_NL_CONF4_RP_FILTER,
+	CW_NL_CONF4_DISABLE_POLICY,
+	CW_NL_CONF4_PROMOTE_SECONDARIES,
+	CW_NL_CONF6_DISABLE_POLICY,
+	CW_NL_CONF6_KEEP_ADDR_ON_DOWN,
+	CW_NL_CONF6_ACCEPT_RA,
+	CW_NL_CONF6_AUTOCONF,
+	CW_NL_CONF6_ADDR_GEN_MODE,
+	CW_NL_CONF_COUNT,
+};
+#define CW_NL_CONF_NONE INT32_MIN /* not told: this kernel or interface has it not */
+
 /* A link as the kernel tells it. */
 struct cw_nl_link {
 	int ifindex;
@@ -30,11 +44,14 @@ struct cw_nl_link {
 	bool up;   /* as an administrator set it */
 	bool gone; /* in events: this was its end */
 	struct cw_addr vti_local, vti_remote;
+	int32_t conf[CW_NL_CONF_COUNT];
 };
 
 bool cw_nl_link_ours(const struct cw_nl_link *link);
 /* Same kind, and same id in our range, so that it can be made to be `want` as it stands. */
 bool cw_nl_link_fits(const struct cw_nl_link *link, const struct cw_link *want);
+/* Is it a VTI whose outer ends are not those of `want`? */
+bool cw_nl_link_vti_differs(const struct cw_nl_link *link, const struct cw_link *want);
 
 /* The kernel's name of the kind: a VTI is another one for IPv6 outside. */
 const char *cw_nl_link_kind(const struct cw_link *link);

@@ -155,6 +155,13 @@ struct cw_link {
 	bool up;
 };
 
+/* How an interface is found. */
+enum cw_link_look {
+	CW_LINK_FITS,	 /* as wanted */
+	CW_LINK_DIFFERS, /* not there, or not as wanted: link_ensure() would do something */
+	CW_LINK_BLOCKED, /* can't be made as long as something else is there */
+};
+
 struct cw_link_info {
 	int ifindex;
 	bool adopted; /* it was there already */
@@ -250,6 +257,10 @@ struct cw_kernel_ops {
 	 * (CW_E_EXISTS) if a foreign one has the name. Also rp_filter loose (or VTI's disable_policy). */
 	enum cw_rc (*link_ensure)(struct cw_kernel *k, const struct cw_link *want,
 				  struct cw_link_info *ret_info, struct cw_kernel_err *reterr);
+	/* Compares many interfaces with what is wanted in one reading of the kernel; changes nothing.
+	 * ret_looks[0..n): one for each of want[0..n). */
+	enum cw_rc (*links_look)(struct cw_kernel *k, const struct cw_link *want, size_t n,
+				 enum cw_link_look *ret_looks, struct cw_kernel_err *reterr);
 	enum cw_rc (*link_remove)(struct cw_kernel *k, const char *ifname, struct cw_kernel_err *reterr);
 
 	/* Makes the set of our routes in the main table equal to want[0..n): adds, then deletes.
@@ -257,6 +268,11 @@ struct cw_kernel_ops {
 	 * Stops at nothing: the first error is reported, the rest still done. */
 	enum cw_rc (*routes_sync)(struct cw_kernel *k, const struct cw_route *want, size_t n,
 				  struct cw_kernel_err *reterr);
+
+	/* Adds and deletes some of our routes and looks at no others: the quick way while only those
+	 * changed. An error says that routes_sync() has to look; what could be done is done. */
+	enum cw_rc (*routes_change)(struct cw_kernel *k, const struct cw_route *add, size_t n_add,
+				    const struct cw_route *del, size_t n_del, struct cw_kernel_err *reterr);
 
 	/* At start: removes SAs and policies of ours that an earlier run left, and links not named in
 	 * keep[0..n_keep); what closes a site's networks stays, routes and drop policies. At stop, with

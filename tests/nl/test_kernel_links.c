@@ -199,6 +199,58 @@ static void test_vti_ends(struct cw_kernel *k)
 	CHECK(strstr(err.text, "outer addresses") != NULL);
 }
 
+static enum cw_link_look look(struct cw_kernel *k, const struct cw_link *link)
+{
+	enum cw_link_look ret = CW_LINK_BLOCKED;
+
+	CHECK_RC(k->ops->links_look(k, link, 1, &ret, &err), CW_OK);
+	return ret;
+}
+
+/* links_look() sees all that link_ensure() would set right, and what it could not. */
+static void test_look(struct cw_kernel *k, enum cw_link_kind kind)
+{
+	static const char *const spoils[] = {
+		"ip link set cw-t mtu 1300",
+		"ip link set cw-t down",
+		"ip addr add 10.66.0.1/24 dev cw-t",
+		"ip addr del 169.254.21.1/30 dev cw-t",
+		"ip addr del 2001:db8:21::1/64 dev cw-t",
+		"sysctl -qw net.ipv4.conf.cw-t.rp_filter=1",
+		"sysctl -qw net.ipv4.conf.cw-t.promote_secondaries=0",
+		"sysctl -qw net.ipv6.conf.cw-t.accept_ra=1",
+		"sysctl -qw net.ipv6.conf.cw-t.autoconf=1",
+		"sysctl -qw net.ipv6.conf.cw-t.keep_addr_on_down=0",
+		"ip link del cw-t",
+	};
+	struct cw_link link = wanted(kind), others[3];
+	enum cw_link_look looks[3];
+
+	CHECK(look(k, &link) == CW_LINK_DIFFERS);
+	ensure(k, &link);
+	CHECK(look(k, &link) == CW_LINK_FITS);
+	for (size_t i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++) {
+		CHECK(sh("%s", spoils[i]) == 0);
+		if (!CHECK(look(k, &link) == CW_LINK_DIFFERS))
+			fprintf(stderr, "after \"%s\"\n", spoils[i]);
+		ensure(k, &link);
+		CHECK(look(k, &link) == CW_LINK_FITS);
+	}
+	if (kind == CW_LINK_VTI) {
+		CHECK(sh("sysctl -qw net.ipv4.conf.cw-t.disable_policy=0") == 0);
+		CHECK(look(k, &link) == CW_LINK_DIFFERS);
+		ensure(k, &link);
+	}
+	/* Many at once: one that is there, one that has its id and ends, one whose name is another's. */
+	others[0] = others[1] = others[2] = link;
+	snprintf(others[1].ifname, sizeof(others[1].ifname), "cw-twin");
+	snprintf(others[2].ifname, sizeof(others[2].ifname), "v0");
+	CHECK_RC(k->ops->links_look(k, others, 3, looks, &err), CW_OK);
+	CHECK(looks[0] == CW_LINK_FITS && looks[1] == CW_LINK_BLOCKED && looks[2] == CW_LINK_BLOCKED);
+	CHECK_RC(k->ops->link_remove(k, "cw-t", &err), CW_OK);
+	CHECK(look(k, &others[1]) == CW_LINK_DIFFERS);
+}
+
 static void test_clean(struct cw_kernel *k, enum cw_link_kind kind)
 {
 	static const char *const keep[] = { "cw-2", "cw-nosuch" };
@@ -236,6 +288,7 @@ void test_links(struct cw_kernel *k, enum cw_link_kind kind)
 	test_create(k, kind);
 	test_addresses(k, kind);
 	test_foreign(k, kind);
+	test_look(k, kind);
 	if (kind == CW_LINK_VTI)
 		test_vti_ends(k);
 	test_clean(k, kind);
@@ -346,6 +399,39 @@ static void test_sync_foreign(struct cw_kernel *k)
 	   "ip route flush table 77; ip route del blackhole 10.35.0.0/16");
 }
 
+/* A few by themselves; what is in the way is told, and the rest done. */
+static void test_change(struct cw_kernel *k)
+{
+	struct cw_route base[] = {
+		route("10.20.0.0/16", NULL, CW_UNREACHABLE_METRIC, NULL),
+		route("10.21.0.0/16", NULL, CW_UNREACHABLE_METRIC, NULL),
+	};
+	struct cw_route some[] = {
+		route("10.20.0.0/16", "cw-a", 100, "10.1.2.1"),
+		route("2001:db8:20::/48", "cw-b", 100, NULL),
+		route("10.21.0.0/16", "cw-b", 100, NULL),
+	};
+
+	CHECK_RC(k->ops->routes_sync(k, base, 2, &err), CW_OK);
+	CHECK_RC(k->ops->routes_change(k, some, 2, NULL, 0, &err), CW_OK);
+	CHECK(ours() == 4);
+	CHECK(sh_number("ip route show 10.20.0.0/16 | grep -c 'dev cw-a.*src 10.1.2.1 metric 100'") == 1);
+	CHECK(k->ops->routes_change(k, some, 3, NULL, 0, &err) == CW_E_EXISTS);
+	CHECK(ours() == 5);
+	CHECK_RC(k->ops->routes_change(k, NULL, 0, some, 2, &err), CW_OK);
+	CHECK_RC(k->ops->routes_change(k, NULL, 0, some, 2, &err), CW_OK);
+	CHECK(ours() == 3);
+	/* Another's is not taken for ours, nor away. */
+	CHECK(sh("ip route add 10.20.0.0/16 dev cw-a metric 100 proto static") == 0);
+	CHECK(k->ops->routes_change(k, some, 1, NULL, 0, &err) == CW_E_EXISTS);
+	CHECK_RC(k->ops->routes_change(k, NULL, 0, some, 1, &err), CW_OK);
+	CHECK(sh("ip route del 10.20.0.0/16 dev cw-a metric 100 proto static") == 0);
+	snprintf(some[0].ifname, sizeof(some[0].ifname), "cw-nosuch");
+	CHECK(k->ops->routes_change(k, some, 1, NULL, 0, &err) == CW_E_NOT_FOUND);
+	CHECK_RC(k->ops->routes_change(k, NULL, 0, some, 1, &err), CW_OK);
+	CHECK_RC(k->ops->routes_sync(k, NULL, 0, &err), CW_OK);
+}
+
 static double seconds(void)
 {
 	struct timespec ts;
@@ -425,6 +511,7 @@ void test_routes(struct cw_kernel *k, enum cw_link_kind kind)
 	ensure(k, &link);
 	test_sync(k);
 	test_sync_foreign(k);
+	test_change(k);
 	test_taken(k);
 	test_sync_many(k, 2);
 }
@@ -438,6 +525,7 @@ void test_plain_routes(struct cw_kernel *k)
 		 "ip link set cw-b up") == 0);
 	test_sync(k);
 	test_sync_foreign(k);
+	test_change(k);
 	test_sync_many(k, 0);
 	test_taken(k);
 	sh("ip link del cw-a");

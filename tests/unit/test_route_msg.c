@@ -350,6 +350,15 @@ static void test_kernel_links(void **state)
 	assert_true(cw_addr_equal(&got.vti_local, &local));
 	assert_true(cw_addr_equal(&got.vti_remote, &remote));
 	assert_true(cw_nl_link_ours(&got));
+	/* What a new interface has by itself. */
+	assert_int_equal(got.conf[CW_NL_CONF4_RP_FILTER], 0);
+	assert_int_equal(got.conf[CW_NL_CONF4_DISABLE_POLICY], 0);
+	assert_int_equal(got.conf[CW_NL_CONF4_PROMOTE_SECONDARIES], 0);
+	assert_int_equal(got.conf[CW_NL_CONF6_DISABLE_POLICY], 0);
+	assert_int_equal(got.conf[CW_NL_CONF6_KEEP_ADDR_ON_DOWN], 0);
+	assert_int_equal(got.conf[CW_NL_CONF6_ACCEPT_RA], 1);
+	assert_int_equal(got.conf[CW_NL_CONF6_AUTOCONF], 1);
+	assert_int_equal(got.conf[CW_NL_CONF6_ADDR_GEN_MODE], 0);
 
 	len = test_vector_load("route/kernel_link_dummy", msg);
 	assert_true(cw_nl_parse_link(msg, len, &got));
