@@ -14,6 +14,7 @@ libcw_base_a_SOURCES = \
 	src/base/rc.h \
 	src/base/secret.c \
 	src/base/secret.h \
+	src/base/span.h \
 	src/base/time.h
 
 cw_base_tests = \

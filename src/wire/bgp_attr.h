@@ -31,8 +31,9 @@ enum cw_bgp_attr_type {
 	CW_BGP_ATTR_EXT_COMMUNITIES = 16,     /* RFC 4360 */
 	CW_BGP_ATTR_AS4_PATH = 17,
 	CW_BGP_ATTR_AS4_AGGREGATOR = 18,
-	CW_BGP_ATTR_OTC = 35,		      /* RFC 9234 */
+	CW_BGP_ATTR_IPV6_EXT_COMMUNITIES = 25, /* RFC 5701 */
 	CW_BGP_ATTR_LARGE_COMMUNITIES = 32,   /* RFC 8092 */
+	CW_BGP_ATTR_OTC = 35,		      /* RFC 9234 */
 };
 
 #define CW_BGP_FLAG_OPTIONAL 0x80
@@ -88,10 +89,11 @@ struct cw_bgp_attrs_edit {
 	bool drop_local_pref, set_local_pref;
 	uint32_t local_pref;
 	bool drop_unknown_non_transitive; /* always so toward others: RFC 4271 5 */
-	bool drop_communities;	/* 8, 16 and 32 */
+	bool drop_communities;	/* 8, 16, 25 and 32 */
+	bool drop_non_transitive_ext; /* of 16: not across a border between ASes (RFC 4360 6) */
 	struct cw_span add_communities; /* values of attribute 8 to be added, 4 octets each */
 	struct cw_span add_large_communities; /* 12 octets each */
-	bool set_otc;
+	bool set_otc; /* where there is none yet (RFC 9234 5) */
 	uint32_t otc;
 	bool drop_reflector; /* ORIGINATOR_ID and CLUSTER_LIST: not for eBGP */
 };

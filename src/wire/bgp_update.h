@@ -71,7 +71,7 @@ struct cw_bgp_encoder {
 	struct cw_writer w;
 	enum cw_bgp_family family;
 	bool withdraw;
-	size_t attrs_len_at, mp_len_at, withdrawn_len_at; /* private */
+	size_t attrs_len_at, mp_len_at, withdrawn_len_at, tail_len; /* private */
 	bool any;
 };
 
