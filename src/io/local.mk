@@ -13,7 +13,9 @@ libcw_io_a_SOURCES = \
 	src/io/resolve.c \
 	src/io/resolve.h \
 	src/io/source.c \
-	src/io/source.h
+	src/io/source.h \
+	src/io/tcp.c \
+	src/io/tcp.h
 libcw_io_a_CPPFLAGS = $(AM_CPPFLAGS) $(CAPNG_CFLAGS)
 
 cw_io_tests = \
