@@ -122,6 +122,19 @@ static bool is_own(const struct cw_reader *r, const struct cw_tunnel_conf *t,
 	       cw_addr_equal(addr, &r->conf->gateway.router_id);
 }
 
+/* Is addr the first address of the network, or IPv4's last? In words, or NULL. */
+static const char *edge_of(const struct cw_prefix *p, const struct cw_addr *addr)
+{
+	struct cw_prefix net = cw_prefix_network(p), last = net;
+
+	if (cw_addr_equal(&net.addr, addr))
+		return "network";
+	for (unsigned i = p->len; i < cw_family_bits(addr->family); i++)
+		last.addr.bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
+	return addr->family == CW_FAMILY_IPV4 && cw_addr_equal(&last.addr, addr) ? "broadcast address" :
+										    NULL;
+}
+
 static void check_ends(struct cw_reader *r, int i, int k, const struct cw_tunnel_conf *t)
 {
 	const struct cw_addr *peer = &t->bgp.peer, *local = &t->bgp.local;
@@ -133,6 +146,13 @@ static void check_ends(struct cw_reader *r, int i, int k, const struct cw_tunnel
 		say_at(r, i, k, CW_CONF_ERROR, "bgp-peer", addr_text(r, peer),
 		       "is the peer's outside address",
 		       "write the address that it speaks BGP from inside the tunnel");
+	if (t->inside_addr.addr.family == peer->family && cw_prefix_contains(&t->inside_addr, peer) &&
+	    t->inside_addr.len < cw_family_bits((enum cw_family)peer->family) - 1U &&
+	    edge_of(&t->inside_addr, peer))
+		say_at(r, i, k, CW_CONF_ERROR, "bgp-peer", addr_text(r, peer),
+		       cw_say(r, "is the %s of the inside address's network",
+			      edge_of(&t->inside_addr, peer)),
+		       "write the peer's BGP address");
 	if (!t->site->asn && !cw_subject_set(r, i, -1, "asn"))
 		say_at(r, i, k, CW_CONF_ERROR, "bgp-peer", addr_text(r, peer),
 		       "needs the site's AS number",

@@ -247,19 +247,6 @@ static bool holds(const struct cw_prefix *net, const struct cw_addr *addr)
 	return net->addr.family == addr->family && cw_prefix_contains(net, addr);
 }
 
-/* Is addr the first address of the network, or IPv4's last? In words, or NULL. */
-static const char *edge_of(const struct cw_prefix *p, const struct cw_addr *addr)
-{
-	struct cw_prefix net = cw_prefix_network(p), last = net;
-
-	if (cw_addr_equal(&net.addr, addr))
-		return "network";
-	for (unsigned i = p->len; i < cw_family_bits(addr->family); i++)
-		last.addr.bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
-	return addr->family == CW_FAMILY_IPV4 && cw_addr_equal(&last.addr, addr) ? "broadcast address" :
-										    NULL;
-}
-
 /* The network that an interface of ours is in must not be one of ours: two ways would lead there. */
 static void check_inside_network(const struct check *c)
 {
