@@ -66,6 +66,7 @@ static const struct cw_kernel_ops ops = {
 	.link_remove = cw_kernel_nl_link_remove,
 	.routes_sync = cw_kernel_nl_routes_sync,
 	.routes_change = cw_kernel_nl_routes_change,
+	.routes_look = cw_kernel_nl_routes_look,
 	.clean = cw_kernel_nl_clean,
 	.link_id = cw_kernel_nl_link_id,
 	.event_fd = cw_kernel_nl_event_fd,

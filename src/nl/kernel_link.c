@@ -117,6 +117,44 @@ static enum cw_rc say_holder(
 	return CW_E_EXISTS;
 }
 
+/* One of ours with this id that somebody has given another name. Its old name is free. */
+static bool find_renamed(struct kernel_nl *k, const struct cw_link *want, struct cw_nl_link *ret_link)
+{
+	struct cw_kernel_links list;
+	bool found = false;
+
+	if (cw_kernel_nl_links_locked(k, false, &list, NULL) != CW_OK)
+		return false;
+	for (size_t i = 0; i < list.n && !found; i++) {
+		found = cw_nl_link_fits(&list.links[i], want);
+		if (found)
+			*ret_link = list.links[i];
+	}
+	free(list.links);
+	return found;
+}
+
+/* Its name given back: index, SAs and what others have tied to it stay. Kernels before 6.2 rename only what
+ * is down; that takes its routes away, and the next sync sets them. */
+static enum cw_rc rename_back(struct kernel_nl *k, const struct cw_link *want, struct cw_nl_link *link,
+	struct cw_link_info *info, struct cw_kernel_err *reterr)
+{
+	_Alignas(8) uint8_t buf[CW_ROUTE_MSG_MAX];
+	size_t len = cw_nl_build_rename(link->ifindex, want->ifname, buf, sizeof(buf));
+	enum cw_rc rc = cw_nl_request(k->route, buf, len, NULL, NULL, reterr);
+
+	if (rc == CW_E_BUSY) {
+		len = cw_nl_build_setlink(link->ifindex, 0, false, buf, sizeof(buf));
+		cw_nl_request(k->route, buf, len, NULL, NULL, NULL);
+		len = cw_nl_build_rename(link->ifindex, want->ifname, buf, sizeof(buf));
+		rc = cw_nl_request(k->route, buf, len, NULL, NULL, reterr);
+	}
+	if (rc != CW_OK)
+		return rc;
+	snprintf(info->renamed_from, sizeof(info->renamed_from), "%s", link->ifname);
+	return cw_kernel_nl_link_get_locked(k, want->ifname, link, reterr);
+}
+
 static enum cw_rc create(struct kernel_nl *k, const struct cw_link *want,
 	struct cw_nl_link *ret_link, struct cw_kernel_err *reterr)
 {
@@ -152,6 +190,21 @@ static enum cw_rc refuse(const struct cw_nl_link *link, struct cw_kernel_err *re
 		link->ifname, link->kind[0] ? link->kind : "hardware", id);
 }
 
+/* Two can't have the id, so the one that is looked for in vain by its name shows now. */
+static enum cw_rc create_or_find(struct kernel_nl *k, const struct cw_link *want,
+	struct cw_nl_link *link, struct cw_link_info *info, struct cw_kernel_err *reterr)
+{
+	struct cw_nl_link renamed;
+	enum cw_rc rc = create(k, want, link, reterr);
+
+	if (rc != CW_E_EXISTS || !find_renamed(k, want, &renamed))
+		return rc;
+	rc = rename_back(k, want, &renamed, info, reterr);
+	if (rc == CW_OK)
+		*link = renamed;
+	return rc;
+}
+
 /* An existing link of ours made to fit: changed in place or made anew. */
 static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct cw_nl_link *link,
 	struct cw_link_info *info, struct cw_kernel_err *reterr)
@@ -173,7 +226,7 @@ static enum cw_rc adopt(struct kernel_nl *k, const struct cw_link *want, struct 
 	info->adopted = false;
 	info->changed = true;
 	rc = cw_kernel_nl_link_del_locked(k, link->ifindex, reterr);
-	return rc == CW_OK ? create(k, want, link, reterr) : rc;
+	return rc == CW_OK ? create_or_find(k, want, link, info, reterr) : rc;
 }
 
 static enum cw_rc set(struct kernel_nl *k, const struct cw_link *want,
@@ -201,7 +254,8 @@ static enum cw_rc ensure_locked(struct kernel_nl *k, const struct cw_link *want,
 
 	if (rc == CW_E_NOT_FOUND) {
 		info->changed = true;
-		rc = create(k, want, &link, &err);
+		rc = create_or_find(k, want, &link, info, &err);
+		info->missing = !info->renamed_from[0];
 	} else if (rc == CW_OK && !cw_nl_link_ours(&link)) {
 		rc = refuse(&link, &err);
 	} else if (rc == CW_OK) {

@@ -132,7 +132,8 @@ static bool addrs_fit(const struct have *have, int ifindex, const struct cw_link
 	return n == want->n_addrs;
 }
 
-static bool somebody_claims(const struct have *have, const struct cw_link *want)
+/* Who has what the kernel lets only one have, or NULL. */
+static const struct cw_nl_link *claimer(const struct have *have, const struct cw_link *want)
 {
 	struct cw_nl_link like = { .id = want->id };
 
@@ -147,12 +148,15 @@ static bool somebody_claims(const struct have *have, const struct cw_link *want)
 static enum cw_link_look look(const struct have *have, const struct cw_link *want)
 {
 	struct cw_nl_link like = { 0 };
-	const struct cw_nl_link *link;
+	const struct cw_nl_link *link, *other;
 
 	memcpy(like.ifname, want->ifname, sizeof(like.ifname));
 	link = find(have, have->by_name, &like, by_name);
-	if (!link)
-		return somebody_claims(have, want) ? CW_LINK_BLOCKED : CW_LINK_DIFFERS;
+	if (!link) {
+		/* What was renamed is given its name back. */
+		other = claimer(have, want);
+		return other && !cw_nl_link_fits(other, want) ? CW_LINK_BLOCKED : CW_LINK_DIFFERS;
+	}
 	if (!cw_nl_link_ours(link))
 		return CW_LINK_BLOCKED;
 	if (!cw_nl_link_fits(link, want) || cw_nl_link_vti_differs(link, want) ||

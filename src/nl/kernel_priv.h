@@ -113,6 +113,9 @@ enum cw_rc cw_kernel_nl_routes_change(struct cw_kernel *k, const struct cw_route
 enum cw_rc cw_kernel_nl_routes_clean_locked(
 	struct kernel_nl *k, size_t *removed, struct cw_kernel_err *reterr);
 
+/* ---- kernel_way.c ---- */
+void cw_kernel_nl_routes_look(struct cw_kernel *k, struct cw_route_look *looks, size_t n);
+
 /* ---- kernel_clean.c ---- */
 enum cw_rc cw_kernel_nl_clean(struct cw_kernel *k, const char *const *keep, size_t n_keep,
 	size_t *ret_removed, struct cw_kernel_err *reterr);

@@ -139,6 +139,17 @@ size_t cw_nl_build_setlink(int ifindex, uint32_t mtu, bool up, void *buf, size_t
 	return nlh->nlmsg_len;
 }
 
+size_t cw_nl_build_rename(int ifindex, const char *ifname, void *buf, size_t size)
+{
+	struct nlmsghdr *nlh =
+		begin(RTM_NEWLINK, 0, &(struct ifinfomsg){ .ifi_index = ifindex }, buf, size);
+
+	if (!nlh || ifindex <= 0 ||
+		!cw_nl_put(nlh, size, IFLA_IFNAME, ifname, strlen(ifname) + 1))
+		return 0;
+	return nlh->nlmsg_len;
+}
+
 size_t cw_nl_build_dellink(int ifindex, void *buf, size_t size)
 {
 	struct nlmsghdr *nlh =

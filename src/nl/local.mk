@@ -16,6 +16,7 @@ libcw_nl_a_SOURCES = \
 	src/nl/kernel_proc.c \
 	src/nl/kernel_route.c \
 	src/nl/kernel_sa.c \
+	src/nl/kernel_way.c \
 	src/nl/link_msg.c \
 	src/nl/nl_buf.c \
 	src/nl/nl_buf.h \

@@ -217,6 +217,51 @@ bool cw_nl_parse_route(const void *msg, size_t len, struct cw_nl_route *ret_rout
 	return true;
 }
 
+size_t cw_nl_build_route_get(const struct cw_addr *addr, void *buf, size_t size)
+{
+	struct rtmsg rtm = {
+		.rtm_family = af_of(addr->family),
+		.rtm_dst_len = (uint8_t)cw_family_bits((enum cw_family)addr->family),
+		/* IPv6 tells the table unasked, and takes the second flag for an error. */
+		.rtm_flags = addr->family == CW_FAMILY_IPV4 ? RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE
+							    : RTM_F_FIB_MATCH,
+	};
+	struct nlmsghdr *nlh = cw_nl_begin(buf, size, RTM_GETROUTE, 0, sizeof(rtm));
+
+	if (!nlh || rtm.rtm_family == AF_UNSPEC)
+		return 0;
+	memcpy(mnl_nlmsg_get_payload(nlh), &rtm, sizeof(rtm));
+	return put_addr(nlh, size, RTA_DST, addr) ? nlh->nlmsg_len : 0;
+}
+
+bool cw_nl_parse_way(const void *msg, size_t len, struct cw_nl_way *ret_way)
+{
+	const struct nlattr *attrs[RTA_MAX + 1];
+	const struct nlmsghdr *nlh = msg;
+	struct cw_nl_way way = { 0 };
+	struct rtmsg rtm;
+
+	if (!cw_nl_head(msg, len, &rtm, sizeof(rtm)) || nlh->nlmsg_type != RTM_NEWROUTE ||
+		(rtm.rtm_flags & RTM_F_CLONED) ||
+		(rtm.rtm_family != AF_INET && rtm.rtm_family != AF_INET6))
+		return false;
+	cw_nl_attrs(nlh, sizeof(rtm), attrs, RTA_MAX + 1);
+	way.dst.addr = get_addr(attrs[RTA_DST], rtm.rtm_family);
+	way.dst.addr.family = rtm.rtm_family == AF_INET ? CW_FAMILY_IPV4 : CW_FAMILY_IPV6;
+	way.dst.len = rtm.rtm_dst_len;
+	if (way.dst.len > cw_family_bits((enum cw_family)way.dst.addr.family) ||
+		(way.dst.len && !attrs[RTA_DST]))
+		return false;
+	way.dst = cw_prefix_network(&way.dst);
+	way.protocol = rtm.rtm_protocol;
+	way.unicast = rtm.rtm_type == RTN_UNICAST;
+	way.ifindex = (int)cw_nl_attr_u32(attrs[RTA_OIF], 0);
+	way.metric = cw_nl_attr_u32(attrs[RTA_PRIORITY], 0);
+	way.table = cw_nl_attr_u32(attrs[RTA_TABLE], rtm.rtm_table);
+	*ret_way = way;
+	return true;
+}
+
 int cw_nl_route_compare(const struct cw_nl_route *a, const struct cw_nl_route *b)
 {
 	int diff = cw_prefix_compare(&a->dst, &b->dst);

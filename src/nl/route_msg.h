@@ -61,6 +61,8 @@ size_t cw_nl_build_newlink(const struct cw_link *link, void *buf, size_t size);
 /* Gives an existing VTI the outer addresses of link. */
 size_t cw_nl_build_setvti(int ifindex, const struct cw_link *link, void *buf, size_t size);
 size_t cw_nl_build_setlink(int ifindex, uint32_t mtu, bool up, void *buf, size_t size);
+/* The link must be down where the kernel is older than 6.2. */
+size_t cw_nl_build_rename(int ifindex, const char *ifname, void *buf, size_t size);
 size_t cw_nl_build_dellink(int ifindex, void *buf, size_t size);
 size_t cw_nl_build_getlink(const char *ifname, void *buf, size_t size);
 size_t cw_nl_build_link_dump(void *buf, size_t size);
@@ -104,6 +106,20 @@ size_t cw_nl_build_delroute(const struct cw_nl_route *route, void *buf, size_t s
 size_t cw_nl_build_route_dump(enum cw_family family, void *buf, size_t size);
 /* False also for what is not a route of ours (CW_ROUTE_PROTOCOL) in the main table. */
 bool cw_nl_parse_route(const void *msg, size_t len, struct cw_nl_route *ret_route);
+
+/* The route that a packet takes, whoever made it. */
+struct cw_nl_way {
+	struct cw_prefix dst;
+	uint8_t protocol; /* rtnetlink.h, RTPROT_ */
+	bool unicast;	  /* else it is one of a kind that leads nowhere */
+	int ifindex;	  /* 0: by several at once */
+	uint32_t metric, table;
+};
+
+/* Asks for the entry that is found for addr. Kernels before 4.13 answer with another thing, which is not
+ * parsed. */
+size_t cw_nl_build_route_get(const struct cw_addr *addr, void *buf, size_t size);
+bool cw_nl_parse_way(const void *msg, size_t len, struct cw_nl_way *ret_way);
 
 /* Total order by dst, metric, kind, ifindex, src. */
 int cw_nl_route_compare(const struct cw_nl_route *a, const struct cw_nl_route *b);

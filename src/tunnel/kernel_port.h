@@ -166,6 +166,8 @@ struct cw_link_info {
 	int ifindex;
 	bool adopted; /* it was there already */
 	bool changed; /* something had to be set right */
+	bool missing; /* there was none, so it was made */
+	char renamed_from[CW_IFNAME_SIZE]; /* somebody had given it this name; "": nobody */
 };
 
 enum cw_route_kind { CW_ROUTE_UNICAST, CW_ROUTE_UNREACHABLE };
@@ -176,6 +178,24 @@ struct cw_route {
 	uint32_t metric;
 	char ifname[CW_IFNAME_SIZE]; /* "" for unreachable */
 	struct cw_addr src;	     /* preferred source; family NONE: the kernel's choice */
+};
+
+enum cw_way {
+	CW_WAY_UNKNOWN, /* the kernel does not tell, or tells of parts of it alone */
+	CW_WAY_NOWHERE, /* no route, or one of a kind that refuses packets */
+	CW_WAY_OURS,	/* a route of ours */
+	CW_WAY_FOREIGN, /* a route of somebody else */
+};
+
+/* Where packets to a network go, by the routes as they are. */
+struct cw_route_look {
+	struct cw_prefix dst; /* asked */
+	enum cw_way way;
+	/* OURS and FOREIGN: the route that wins */
+	char ifname[CW_IFNAME_SIZE]; /* "": by several interfaces */
+	uint8_t protocol;	     /* as in linux/rtnetlink.h */
+	uint32_t metric;
+	uint32_t table; /* 254: main, where ours are; another one comes by a rule (ip-rule(8)) */
 };
 
 /* ---- what the kernel can do ---- */
@@ -254,7 +274,8 @@ struct cw_kernel_ops {
 				      struct cw_kernel_err *reterr);
 
 	/* Makes the interface be as wanted: created, adopted if it has the right kind and id, refused
-	 * (CW_E_EXISTS) if a foreign one has the name. Also rp_filter loose (or VTI's disable_policy). */
+	 * (CW_E_EXISTS) if a foreign one has the name. One of ours that has the id and another name gets
+	 * the name back. Also rp_filter loose (or VTI's disable_policy). */
 	enum cw_rc (*link_ensure)(struct cw_kernel *k, const struct cw_link *want,
 				  struct cw_link_info *ret_info, struct cw_kernel_err *reterr);
 	/* Compares many interfaces with what is wanted in one reading of the kernel; changes nothing.
@@ -273,6 +294,10 @@ struct cw_kernel_ops {
 	 * changed. An error says that routes_sync() has to look; what could be done is done. */
 	enum cw_rc (*routes_change)(struct cw_kernel *k, const struct cw_route *add, size_t n_add,
 				    const struct cw_route *del, size_t n_del, struct cw_kernel_err *reterr);
+
+	/* Looks where packets to looks[0..n) go. Only what happens to a network as a whole is told: where a
+	 * route takes a part of it, other addresses of it are asked about. */
+	void (*routes_look)(struct cw_kernel *k, struct cw_route_look *looks, size_t n);
 
 	/* At start: removes SAs and policies of ours that an earlier run left, and links not named in
 	 * keep[0..n_keep); what closes a site's networks stays, routes and drop policies. At stop, with

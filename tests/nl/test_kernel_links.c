@@ -130,7 +130,7 @@ static void test_foreign(struct cw_kernel *k, enum cw_link_kind kind)
 		"ip link add cw-t type xfrm if_id 99",
 		"ip link add cw-t type vti local 192.0.2.1 remote 192.0.2.2 key 99",
 	};
-	struct cw_link link = wanted(kind), twin;
+	struct cw_link link = wanted(kind);
 	struct cw_link_info info;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -147,17 +147,43 @@ static void test_foreign(struct cw_kernel *k, enum cw_link_kind kind)
 	link.id = 99;
 	CHECK_RC(k->ops->link_ensure(k, &link, &info, &err), CW_E_INVALID);
 
-	/* Another one of ours under that name is made anew; one with our id elsewhere is told. */
+	/* Another one of ours under that name is made anew. */
 	link = wanted(kind);
 	link.id = ID + 1;
 	ensure(k, &link);
 	link.id = ID;
 	info = ensure(k, &link);
 	CHECK(info.changed && !info.adopted && k->ops->link_id(k, "cw-t") == ID);
-	twin = link;
-	snprintf(twin.ifname, sizeof(twin.ifname), "cw-twin");
-	CHECK_RC(k->ops->link_ensure(k, &twin, &info, &err), CW_E_EXISTS);
-	CHECK(strstr(err.text, "cw-t") != NULL);
+	CHECK_RC(k->ops->link_remove(k, "cw-t", &err), CW_OK);
+}
+
+/* One that somebody renamed gets its name back and is the same interface; a foreign one that has the name by
+ * then is named and left alone, and so is ours beside it. */
+static void test_renamed(struct cw_kernel *k, enum cw_link_kind kind)
+{
+	struct cw_link link = wanted(kind);
+	struct cw_link_info info;
+	int index;
+
+	info = ensure(k, &link);
+	CHECK(info.missing && !info.renamed_from[0]);
+	index = info.ifindex;
+	info = ensure(k, &link);
+	CHECK(!info.missing && !info.changed && !info.renamed_from[0]);
+	CHECK(sh("ip link set cw-t down && ip link set cw-t name mine && ip link set mine up") == 0);
+	info = ensure(k, &link);
+	CHECK(info.ifindex == index && info.changed && !info.missing);
+	CHECK(!strcmp(info.renamed_from, "mine"));
+	CHECK(sh("ip link show cw-t up | grep -q 'mtu 1400'") == 0);
+	CHECK(sh("ip link show mine 2>/dev/null") != 0);
+	CHECK(sh_number("ip -6 addr show cw-t | grep -c '2001:db8:21::1/64'") == 1);
+
+	CHECK(sh("ip link set cw-t down && ip link set cw-t name mine && "
+		 "ip link add cw-t type dummy") == 0);
+	CHECK_RC(k->ops->link_ensure(k, &link, &info, &err), CW_E_EXISTS);
+	CHECK(strstr(err.text, "not ours") != NULL);
+	CHECK(sh("ip link show mine >/dev/null && ip link del cw-t") == 0);
+	CHECK(ensure(k, &link).ifindex == index);
 	CHECK_RC(k->ops->link_remove(k, "cw-t", &err), CW_OK);
 }
 
@@ -241,12 +267,12 @@ static void test_look(struct cw_kernel *k, enum cw_link_kind kind)
 		CHECK(look(k, &link) == CW_LINK_DIFFERS);
 		ensure(k, &link);
 	}
-	/* Many at once: one that is there, one that has its id and ends, one whose name is another's. */
+	/* Many at once: one that is there, one whose id and ends another of ours has, one whose name is another's. */
 	others[0] = others[1] = others[2] = link;
 	snprintf(others[1].ifname, sizeof(others[1].ifname), "cw-twin");
 	snprintf(others[2].ifname, sizeof(others[2].ifname), "v0");
 	CHECK_RC(k->ops->links_look(k, others, 3, looks, &err), CW_OK);
-	CHECK(looks[0] == CW_LINK_FITS && looks[1] == CW_LINK_BLOCKED && looks[2] == CW_LINK_BLOCKED);
+	CHECK(looks[0] == CW_LINK_FITS && looks[1] == CW_LINK_DIFFERS && looks[2] == CW_LINK_BLOCKED);
 	CHECK_RC(k->ops->link_remove(k, "cw-t", &err), CW_OK);
 	CHECK(look(k, &others[1]) == CW_LINK_DIFFERS);
 }
@@ -289,6 +315,7 @@ void test_links(struct cw_kernel *k, enum cw_link_kind kind)
 	test_addresses(k, kind);
 	test_foreign(k, kind);
 	test_look(k, kind);
+	test_renamed(k, kind);
 	if (kind == CW_LINK_VTI)
 		test_vti_ends(k);
 	test_clean(k, kind);
@@ -474,6 +501,61 @@ static void test_sync_many(struct cw_kernel *k, size_t links)
 	free(want);
 }
 
+/* Where packets go is the kernel's own answer: ours, another's with the same or a better metric, another
+ * table's, or nowhere; what takes a part of a network is another matter. */
+static void test_ways(struct cw_kernel *k)
+{
+	static const char *const dsts[] = { "10.30.0.0/16", "2001:db8:30::/48", "10.30.4.4/32", "0.0.0.0/0" };
+	struct cw_route_look look;
+
+	for (size_t i = 0; i < sizeof(dsts) / sizeof(dsts[0]); i++) {
+		struct cw_route want[2] = { route(dsts[i], "cw-a", 100, NULL), route(dsts[i], "cw-b", 101, NULL) };
+		const char *six = strchr(dsts[i], ':') ? "-6" : "-4";
+
+		look = (struct cw_route_look){ .dst = prefix(dsts[i]) };
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_NOWHERE);
+		CHECK_RC(k->ops->routes_sync(k, want, 2, &err), CW_OK);
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_OURS && !strcmp(look.ifname, "cw-a") && look.metric == 100);
+		CHECK_RC(k->ops->routes_sync(k, &want[1], 1, &err), CW_OK);
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_OURS && !strcmp(look.ifname, "cw-b") && look.metric == 101);
+
+		CHECK(sh("ip %s route add %s dev v0 metric 7 proto static", six, dsts[i]) == 0);
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_FOREIGN && !strcmp(look.ifname, "v0") && look.metric == 7);
+		CHECK(look.protocol == 4 && look.table == 254);
+		CHECK(sh("ip %s route del %s dev v0 metric 7", six, dsts[i]) == 0);
+		CHECK(sh("ip %s route replace unreachable %s metric 8", six, dsts[i]) == 0);
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_NOWHERE);
+		CHECK(sh("ip %s route del unreachable %s metric 8", six, dsts[i]) == 0);
+
+		CHECK(sh("ip %s route add %s dev v0 table 77 && ip %s rule add pref 900 lookup 77", six,
+			 dsts[i], six) == 0);
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_FOREIGN && look.table == 77);
+		CHECK(sh("ip %s rule del pref 900 && ip %s route flush table 77", six, six) == 0);
+		k->ops->routes_look(k, &look, 1);
+		CHECK(look.way == CW_WAY_OURS);
+		CHECK_RC(k->ops->routes_sync(k, NULL, 0, &err), CW_OK);
+	}
+
+	/* Parts: the first address asked is in the foreign one, the others are not; then all are. */
+	look = (struct cw_route_look){ .dst = prefix("10.30.0.0/16") };
+	CHECK_RC(k->ops->routes_sync(k, &(struct cw_route){ .dst = look.dst, .ifname = "cw-a", .metric = 100 }, 1,
+				     &err), CW_OK);
+	CHECK(sh("ip route add 10.30.37.0/24 dev v0") == 0);
+	k->ops->routes_look(k, &look, 1);
+	CHECK(look.way == CW_WAY_OURS && !strcmp(look.ifname, "cw-a"));
+	CHECK(sh("ip route add 10.30.0.0/17 dev v0 && ip route add 10.30.128.0/17 dev v0") == 0);
+	k->ops->routes_look(k, &look, 1);
+	CHECK(look.way == CW_WAY_FOREIGN && !strcmp(look.ifname, "v0"));
+	sh("ip route flush dev v0 root 10.30.0.0/16");
+	CHECK_RC(k->ops->routes_sync(k, NULL, 0, &err), CW_OK);
+}
+
 /* Routes that others take from us are told, one by one; our own doing is not, nor what is others'. */
 static void test_taken(struct cw_kernel *k)
 {
@@ -512,6 +594,7 @@ void test_routes(struct cw_kernel *k, enum cw_link_kind kind)
 	test_sync(k);
 	test_sync_foreign(k);
 	test_change(k);
+	test_ways(k);
 	test_taken(k);
 	test_sync_many(k, 2);
 }
@@ -526,6 +609,7 @@ void test_plain_routes(struct cw_kernel *k)
 	test_sync(k);
 	test_sync_foreign(k);
 	test_change(k);
+	test_ways(k);
 	test_sync_many(k, 0);
 	test_taken(k);
 	sh("ip link del cw-a");
