@@ -2,7 +2,7 @@
 /*
  * The stable message ids: CW_LOG_ID(name, number, meaning, remedy). Included by log.h, log.c and,
  * as text, by the man page's check. A number is never used again for another meaning.
- * 1000: start and config. 1100: kernel. 1200: IKE. 1300: tunnels. 1400: control.
+ * 1000: start and config. 1100: kernel. 1200: IKE. 1300: tunnels. 1400: control. 1500: BGP.
  * No include guard: included several times on purpose.
  */
 CW_LOG_ID(STARTED, 1001, "causewayd is up.", "Nothing to do.")
@@ -45,3 +45,28 @@ CW_LOG_ID(ONE_WAY, 1312, "The tunnel is up, but data only goes out.",
 	  "See that ESP (or UDP 4500) passes both ways and that the far side has a route back.")
 CW_LOG_ID(REKEYED, 1313, "An SA was replaced by a new one, as it should be before it expires.", "Nothing to do.")
 CW_LOG_ID(CTL_REFUSED, 1401, "A control request was refused.", "The line gives the reason.")
+CW_LOG_ID(BGP_UP, 1501, "The BGP session with the neighbour is established.", "Nothing to do.")
+CW_LOG_ID(BGP_DOWN, 1502, "The BGP session has ended; it is tried again by itself unless it was stopped by order.",
+	  "The line gives the cause.")
+CW_LOG_ID(BGP_RETRY, 1503, "A try to set up the BGP session came to nothing.",
+	  "The line gives the cause and when the next try is; of tries that fail alike, one in 10 minutes is logged.")
+CW_LOG_ID(BGP_REFUSED, 1504, "The neighbour's OPEN can't be accepted.",
+	  "The line says what was expected and what came: compare the settings of both sides.")
+CW_LOG_ID(BGP_BAD_MESSAGE, 1505, "The neighbour sent something that ends the session: malformed or out of order.",
+	  "The line gives the bytes: show it to whoever runs the neighbour. The same again makes the pause longer.")
+CW_LOG_ID(BGP_PREFIX_WARNING, 1506, "The neighbour announces nearly as many prefixes as max-prefixes allows.",
+	  "Raise max-prefixes if that is right, or make the neighbour announce less.")
+CW_LOG_ID(BGP_PREFIX_LIMIT, 1507, "The neighbour announced more prefixes than max-prefixes; the session was ended.",
+	  "Raise max-prefixes (it comes back at once then), or make the neighbour announce less.")
+CW_LOG_ID(BGP_SETTINGS, 1508, "Settings of the neighbour's session changed.",
+	  "Nothing to do; the line says whether the session had to begin anew.")
+CW_LOG_ID(BGP_STRANGER, 1510, "Somebody connected to our BGP port who is no neighbour in the file; the connection was closed.",
+	  "If it is meant to be one: compare bgp-peer and bgp-address with the line's addresses.")
+CW_LOG_ID(BGP_FAULT, 1511, "A neighbour's UPDATE holds something malformed; what RFC 7606 says was done with it.",
+	  "The line gives the attribute and its octets: show it to whoever runs the neighbour.")
+CW_LOG_ID(BGP_ROUTE_REFUSED, 1512, "Routes of a neighbour are not used.",
+	  "The line gives the reason; causewayctl routes --received PEER lists them.")
+CW_LOG_ID(BGP_ANNOUNCE_LIMIT, 1513, "More prefixes were to be announced than announce-limit allows; the rest was held back.",
+	  "Put neighbouring networks together, or raise announce-limit if the neighbour takes more.")
+CW_LOG_ID(BGP_ROUTE_FOREIGN, 1514, "A learned route can't be installed: a route of somebody else with the same destination and metric is there.",
+	  "Take that route away, or choose another learned-metric.")
