@@ -21,7 +21,7 @@
  * established one always wins. The loser gets Cease 6/7 and it counts as no failure.
  *
  * Where RFC 4271 leaves a choice or was given up by practice:
- *   - a connection that fails in CONNECT leads to ACTIVE also without DelayOpen: the peer may come meanwhile;
+ *   - a connection that fails before our OPEN leads to ACTIVE also without DelayOpen: the peer may come meanwhile;
  *   - no NOTIFICATION answers a NOTIFICATION, in no state;
  *   - with a hold time of 0, OPEN_CONFIRM still ends after the 4 minutes of OPEN_SENT.
  *
@@ -48,12 +48,6 @@ enum cw_bgp_conn {
 	CW_BGP_CONN_OURS,   /* we connected */
 	CW_BGP_CONN_THEIRS, /* they did */
 	CW_BGP_CONNS,
-};
-
-enum cw_bgp_reset {
-	CW_BGP_RESET_SOFT_IN,  /* ask for the peer's routes again */
-	CW_BGP_RESET_SOFT_OUT, /* send ours again */
-	CW_BGP_RESET_HARD,     /* end the session with Cease 6/4, begin at once; also ends any pause */
 };
 
 enum cw_bgp_event_kind {

@@ -22,6 +22,13 @@ enum cw_bgp_state { /* RFC 4271 8.2.2 */
 /* "idle", "open-sent", ... as in JSON. Never NULL. */
 const char *cw_bgp_state_name(enum cw_bgp_state state);
 
+/* An order that a person may give. */
+enum cw_bgp_reset {
+	CW_BGP_RESET_SOFT_IN,  /* ask for the peer's routes again */
+	CW_BGP_RESET_SOFT_OUT, /* send ours again */
+	CW_BGP_RESET_HARD,     /* end the session with Cease 6/4, begin at once; also ends any pause */
+};
+
 /* Why the session is where it is, or why it was lost. */
 enum cw_bgp_cause {
 	CW_BGP_CAUSE_NONE,

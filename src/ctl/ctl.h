@@ -44,6 +44,7 @@
 
 #include "base/rc.h"
 #include "base/time.h"
+#include "bgp/bgp_route_view.h"
 #include "tunnel/tunnel_view.h"
 
 struct cw_loop;
@@ -61,6 +62,18 @@ struct cw_ctl_port {
 	enum cw_rc (*down)(void *arg, const char *tunnel, char *reterr, size_t size);
 	enum cw_rc (*restart)(void *arg, const char *tunnel, char *reterr, size_t size);
 	enum cw_rc (*rekey)(void *arg, const char *tunnel, bool child, char *reterr, size_t size);
+
+	/* BGP. Why there is none at all, in a sentence ("bgp is \"external\" ..."); NULL: there is, and only
+	 * then may the others be called. NULL as a pointer: there is none, and no reason to tell. */
+	const char *(*bgp_off)(void *arg);
+	size_t (*bgp_count)(void *arg);
+	void (*bgp_view)(void *arg, size_t i, struct cw_bgp_neighbour_view *ret_view);
+	/* By a tunnel's name or the neighbour's address. CW_E_NOT_FOUND. */
+	enum cw_rc (*bgp_find)(void *arg, const char *name, size_t *ret_i);
+	void (*bgp_reset)(void *arg, size_t i, enum cw_bgp_reset reset);
+	/* A page of routes: as cw_speaker_routes(). */
+	bool (*bgp_routes)(void *arg, struct cw_bgp_route_query *query,
+		void (*fn)(void *fn_arg, const struct cw_bgp_route_view *view), void *fn_arg);
 	void *arg;
 };
 

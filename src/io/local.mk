@@ -2,6 +2,8 @@
 
 noinst_LIBRARIES += libcw_io.a
 libcw_io_a_SOURCES = \
+	src/io/device.c \
+	src/io/device.h \
 	src/io/loop.c \
 	src/io/loop.h \
 	src/io/mailbox.c \
