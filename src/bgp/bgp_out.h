@@ -59,8 +59,8 @@ void cw_bgp_out_policy_changed(struct cw_bgp_out *out);
 /* The peer asked for all routes of a family again (RFC 2918). enhanced: RFC 7313 is agreed, mark begin and end. */
 void cw_bgp_out_refresh(struct cw_bgp_out *out, enum cw_bgp_family family, bool enhanced);
 
-/* Goes on with walks, about `budget` prefixes (4,096: 1 to 3 ms). False: no walk is under way.
- * CW_E_NO_MEMORY inside ends no walk: it is tried again with the next call. */
+/* Goes on with walks, about `budget` prefixes (4,096: 1 to 3 ms). False: none is under way or wanted. With
+ * budget 0 it only tells. What lacked memory is tried again with the next call. */
 bool cw_bgp_out_work(struct cw_bgp_out *out, size_t budget);
 
 /* The next message, whole, with its header; 0: nothing to be sent now. buf: codec.max octets or more. What was

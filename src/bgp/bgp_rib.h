@@ -22,7 +22,7 @@
 #include "bgp/bgp_decide.h"
 #include "bgp/bgp_store.h"
 
-#define CW_BGP_SOURCES_MAX 4096
+#define CW_BGP_SOURCES_MAX 1024
 #define CW_BGP_REFUSALS_MAX 64 /* reasons of refusal: 1 to 63; 0: accepted. Named by bgp_policy.h */
 
 struct cw_bgp_rib;
@@ -32,6 +32,8 @@ struct cw_bgp_rib *cw_bgp_rib_new(struct cw_bgp_store *store);
 void cw_bgp_rib_free(struct cw_bgp_rib *rib); /* gives all references back; takes NULL */
 
 /* ---- sources ---- */
+
+/* A source given to a call must exist. */
 
 /* Per source and family. */
 struct cw_bgp_rib_count {

@@ -43,20 +43,27 @@ bool cw_bgp_table_wider(struct cw_prefix *prefix);
 /* Entries covered by a prefix are those that follow it with cw_bgp_table_next() as long as this holds. */
 bool cw_bgp_table_covers(const struct cw_prefix *cover, const struct cw_prefix *prefix);
 
+enum cw_bgp_visit {
+	CW_BGP_VISIT_KEEP,
+	CW_BGP_VISIT_MARK,   /* keep it and set its mark */
+	CW_BGP_VISIT_DELETE, /* its mark goes with it */
+	CW_BGP_VISIT_STOP,   /* keep it and end here; the walk goes on after it */
+};
+
 /*
  * A walk over many entries in slices, quicker than next(): calls visit() for entries in order, beginning after
- * `after` (NULL: the first of all), until it has seen about `budget` of them (a whole block more at most) or
- * visit() says stop. visit() may change the value, set and clear its mark, and ask that the entry be deleted;
- * it must not touch the table otherwise. Returns true with *ret_last set where there is more; false at the end.
+ * `after` (NULL: the first of all), until it has seen `budget` of them (up to a block more) or is told to
+ * stop. visit() may change the value and must not touch the table otherwise. Returns true with *ret_last set where
+ * there may be more; false at the end. after and ret_last may be the same.
  */
-enum cw_bgp_visit { CW_BGP_VISIT_KEEP, CW_BGP_VISIT_MARK, CW_BGP_VISIT_DELETE, CW_BGP_VISIT_STOP };
-typedef enum cw_bgp_visit cw_bgp_visit_fn(void *user, const struct cw_prefix *prefix, void *value,
-					  bool marked);
 bool cw_bgp_table_walk(struct cw_bgp_table *table, const struct cw_prefix *after, size_t budget,
-		       cw_bgp_visit_fn *visit, void *user, struct cw_prefix *ret_last);
+		       enum cw_bgp_visit (*visit)(void *user, const struct cw_prefix *prefix,
+						  void *value, bool marked),
+		       void *user, struct cw_prefix *ret_last);
 
 /* Sets the mark of an entry that is there. True: it was not marked before. */
 bool cw_bgp_table_mark(struct cw_bgp_table *table, const struct cw_prefix *prefix);
+bool cw_bgp_table_is_marked(struct cw_bgp_table *table, const struct cw_prefix *prefix);
 /* Takes a marked entry and clears its mark; NULL: none is marked. */
 void *cw_bgp_table_take_marked(struct cw_bgp_table *table, struct cw_prefix *ret_prefix);
 size_t cw_bgp_table_marked(const struct cw_bgp_table *table);
