@@ -198,10 +198,36 @@ static void add_children(struct cw_text *out, const json_t *tunnel)
 	}
 }
 
+/* What has become of a route, as the end of its line. */
+static const char *route_text(const json_t *route, char *buf, size_t size)
+{
+	const char *state = cw_show_text(route, "state");
+	char by[96];
+
+	buf[0] = '\0';
+	if (strcmp(state, "shadowed") == 0)
+		snprintf(buf, size,
+			", NOT taken: packets go by %s; remove that route, or make its metric worse than ours",
+			cw_show_by(route, by, sizeof(by)));
+	else if (strcmp(state, "standby") == 0)
+		snprintf(buf, size, ", standing by: packets take %s", cw_show_by(route, by, sizeof(by)));
+	else if (strcmp(state, "missing") == 0)
+		snprintf(buf, size, ", NOT in the kernel: see causewayctl log");
+	else if (!cw_show_bool(route, "installed"))
+		snprintf(buf, size, ", unreachable until the tunnel carries");
+	return buf;
+}
+
+static const char *or_any(const char *network)
+{
+	return network[0] ? network : "any";
+}
+
 static void add_interface(struct cw_text *out, const json_t *tunnel)
 {
-	const json_t *link = json_object_get(tunnel, "interface"), *route;
+	const json_t *link = json_object_get(tunnel, "interface"), *route, *gap;
 	const char *inside = cw_show_text(link, "inside-addr");
+	char text[320];
 	size_t i;
 
 	if (!json_is_object(link))
@@ -218,10 +244,12 @@ static void add_interface(struct cw_text *out, const json_t *tunnel)
 				: "; NOT in the kernel as wanted: see causewayctl log");
 	json_array_foreach(json_object_get(tunnel, "routes"), i, route)
 		row(out, i ? "" : "routes", "%s metric %" PRIu64 "%s", cw_show_text(route, "dst"),
-			cw_show_count(route, "metric"),
-			cw_show_bool(route, "installed")
-				? ""
-				: ", unreachable until the tunnel carries");
+			cw_show_count(route, "metric"), route_text(route, text, sizeof(text)));
+	json_array_foreach(json_object_get(tunnel, "not-covered"), i, gap)
+		row(out, i ? "" : "not covered", "%s === %s", or_any(cw_show_text(gap, "ours")),
+			or_any(cw_show_text(gap, "theirs")));
+	if (cw_show_count(tunnel, "n-not-covered") > i)
+		row(out, "", "and %" PRIu64 " more", cw_show_count(tunnel, "n-not-covered") - i);
 }
 
 static void add_history(struct cw_text *out, const json_t *tunnel)
@@ -255,7 +283,7 @@ static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
 	const json_t *cause = json_object_get(tunnel, "cause");
 	const json_t *last = json_object_get(tunnel, "last-error");
 	const char *remedy = cw_show_text(cause, "remedy");
-	char next[64], when[CW_TEXT_SHORT + 2], one_way[CW_SHOW_ONE_WAY];
+	char next[64], when[CW_TEXT_SHORT + 2], path[CW_SHOW_PATH];
 
 	add_cause(out, "why", cause, "");
 	if (cw_show_text(tunnel, "conf-error")[0])
@@ -265,8 +293,10 @@ static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
 	cw_show_next_try(tunnel, next, sizeof(next));
 	if (next[0])
 		row(out, "next", "%s", next);
-	if (cw_show_one_way(tunnel, one_way, sizeof(one_way))[0])
-		row(out, "data path", "%s", one_way);
+	for (size_t i = 0, n = 0; i < CW_SHOW_PATHS; i++) {
+		if (cw_show_path(tunnel, i, path, sizeof(path))[0])
+			row(out, n++ ? "" : "data path", "%s", path);
+	}
 	if (json_is_object(last)) {
 		cw_text_time(cw_show_number(last, "at-wall-s"), when, CW_TEXT_SHORT);
 		/* Most often it is why the tunnel is where it is, and that stands above. */

@@ -167,7 +167,8 @@ static void add_why(struct cw_text *out, const json_t *tunnel, size_t indent)
 
 static void add_line(struct cw_text *out, const json_t *tunnel, const struct widths *w, bool color)
 {
-	char buf[CW_TEXT_SHORT], one_way[CW_SHOW_ONE_WAY];
+	const char *remote = cw_show_text(tunnel, "remote");
+	char buf[CW_TEXT_SHORT], path[CW_SHOW_PATH];
 
 	cw_text_add_safe(out, cw_show_text(tunnel, "name"), w->name);
 	cw_text_add(out, "  ");
@@ -176,7 +177,8 @@ static void add_line(struct cw_text *out, const json_t *tunnel, const struct wid
 	cw_text_add_safe(
 		out, cw_text_duration(cw_show_number(tunnel, "for-s"), buf, sizeof(buf)), 7);
 	cw_text_add(out, "  ");
-	cw_text_add_cut(out, cw_show_text(tunnel, "remote"), w->peer);
+	/* The file may name none that can be read. */
+	cw_text_add_cut(out, remote[0] ? remote : "-", w->peer);
 	cw_text_add(out, "  ");
 	add_right(out, cw_text_bytes(cw_show_count(tunnel, "bytes-in"), buf, sizeof(buf)), 8);
 	cw_text_add(out, "  ");
@@ -185,8 +187,10 @@ static void add_line(struct cw_text *out, const json_t *tunnel, const struct wid
 	if (strcmp(cw_show_text(tunnel, "state"), "up") != 0 ||
 		json_is_object(json_object_get(tunnel, "cause")))
 		add_why(out, tunnel, w->name + 2);
-	else if (cw_show_one_way(tunnel, one_way, sizeof(one_way))[0])
-		add_below(out, one_way, w->name + 2);
+	for (size_t i = 0; i < CW_SHOW_PATHS; i++) {
+		if (cw_show_path(tunnel, i, path, sizeof(path))[0])
+			add_below(out, path, w->name + 2);
+	}
 }
 
 void cw_show_overview(struct cw_text *out, const struct json_t *answer, bool color)

@@ -29,13 +29,17 @@ void cw_show_state(struct cw_text *out, const struct json_t *tunnel, bool color,
  */
 void cw_show_notes(struct cw_text *out, const struct json_t *answer, bool color);
 
-/* Enough for cw_show_one_way(). */
-#define CW_SHOW_ONE_WAY 192
+#define CW_SHOW_PATHS 5 /* things that may be said of a data path */
+#define CW_SHOW_PATH 256 /* enough for each */
 
-/* What is wrong with the data path of a tunnel that is up, or "". Returns buf. */
-const char *cw_show_one_way(const struct json_t *tunnel, char *buf, size_t size);
+/* What is wrong with a tunnel's data path, or worth a word, whatever IKE thinks of it: thing i, or "". Returns
+ * buf. */
+const char *cw_show_path(const struct json_t *tunnel, size_t i, char *buf, size_t size);
 
-/* "try 7 in 42s", or "" where none is planned. Returns buf. */
+/* "eth0 (static, metric 100)": the route that packets take in place of this one. Returns buf. */
+const char *cw_show_by(const struct json_t *route, char *buf, size_t size);
+
+/* "try 7 in 42s" or "try 7 is on its way", or "" where none is planned. Returns buf. */
 const char *cw_show_next_try(const struct json_t *tunnel, char *buf, size_t size);
 
 #endif

@@ -279,6 +279,21 @@ static json_t *interface_json(const struct cw_tunnel_view *view)
 	return object_end(&o);
 }
 
+/* The route that packets take in its place. */
+static json_t *by_json(const struct cw_view_route *route)
+{
+	struct object o;
+
+	if (route->state != CW_VIEW_ROUTE_STANDBY && route->state != CW_VIEW_ROUTE_SHADOWED)
+		return json_null();
+	o = object_new();
+	put_text(&o, "interface", route->by.ifname);
+	put_text(&o, "protocol", route->by.protocol);
+	put_count(&o, "metric", route->by.metric);
+	put_count(&o, "table", route->by.table);
+	return object_end(&o);
+}
+
 static json_t *route_json(const struct cw_view_route *route)
 {
 	struct object o = object_new();
@@ -286,6 +301,17 @@ static json_t *route_json(const struct cw_view_route *route)
 	put_prefix(&o, "dst", &route->dst);
 	put_bool(&o, "installed", route->installed);
 	put_count(&o, "metric", route->metric);
+	put_text(&o, "state", cw_view_route_state_name(route->state));
+	put(&o, "by", by_json(route));
+	return object_end(&o);
+}
+
+static json_t *gap_json(const struct cw_view_gap *gap)
+{
+	struct object o = object_new();
+
+	put_prefix(&o, "ours", &gap->ours);
+	put_prefix(&o, "theirs", &gap->theirs);
 	return object_end(&o);
 }
 
@@ -308,7 +334,8 @@ static void append(struct object *o, json_t *list, json_t *value)
 
 static void put_lists(struct object *o, const struct cw_tunnel_view *view)
 {
-	json_t *children = json_array(), *routes = json_array(), *history = json_array();
+	json_t *children = json_array(), *routes = json_array(), *history = json_array(),
+	       *gaps = json_array();
 
 	for (size_t i = 0; children && i < view->n_children; i++)
 		append(o, children, child_json(&view->children[i]));
@@ -316,8 +343,13 @@ static void put_lists(struct object *o, const struct cw_tunnel_view *view)
 		append(o, routes, route_json(&view->routes[i]));
 	for (size_t i = 0; history && i < view->n_history; i++)
 		append(o, history, step_json(&view->history[i]));
+	for (size_t i = 0; gaps && i < view->n_gaps && i < CW_VIEW_GAPS_MAX; i++)
+		append(o, gaps, gap_json(&view->gaps[i]));
 	put(o, "children", children);
 	put(o, "routes", routes);
+	put_count(o, "n-routes-shadowed", view->n_shadowed);
+	put(o, "not-covered", gaps);
+	put_count(o, "n-not-covered", view->n_gaps);
 	put(o, "history", history);
 }
 

@@ -83,12 +83,16 @@ static void add_routes(const struct slot *s, struct cw_tunnel_view *v)
 
 	if (!cw_gateway_has_link(s))
 		return;
-	for (size_t k = 0; k < nets->n && v->n_routes < CW_VIEW_ROUTES_MAX; k++)
+	for (size_t k = 0; k < nets->n && v->n_routes < CW_VIEW_ROUTES_MAX; k++) {
+		bool there = s->link_ok && cw_tunnel_carries(s->tunnel);
+
 		v->routes[v->n_routes++] = (struct cw_view_route){
 			.dst = nets->v[k],
-			.installed = s->link_ok && cw_tunnel_carries(s->tunnel),
+			.installed = there,
+			.state = there ? CW_VIEW_ROUTE_INSTALLED : CW_VIEW_ROUTE_CLOSED,
 			.metric = s->conf->metric + s->in_site,
 		};
+	}
 }
 
 static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)

@@ -4,6 +4,8 @@ noinst_LIBRARIES += libcw_tunnel.a
 libcw_tunnel_a_SOURCES = \
 	src/tunnel/cause.c \
 	src/tunnel/cause.h \
+	src/tunnel/cover.c \
+	src/tunnel/cover.h \
 	src/tunnel/ike_port.h \
 	src/tunnel/kernel_port.h \
 	src/tunnel/tunnel.c \
@@ -19,6 +21,7 @@ libcw_tunnel_a_SOURCES = \
 cw_tunnel_tests = \
 	tests/sim/sim_pair \
 	tests/unit/test_cause \
+	tests/unit/test_cover \
 	tests/unit/test_tunnel \
 	tests/unit/test_tunnel_repair \
 	tests/unit/test_tunnel_sas
@@ -28,6 +31,10 @@ TESTS += $(cw_tunnel_tests)
 tests_unit_test_cause_SOURCES = tests/unit/test_cause.c
 tests_unit_test_cause_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cause_LDADD = libcw_tunnel.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_cover_SOURCES = tests/unit/test_cover.c
+tests_unit_test_cover_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cover_LDADD = libcw_tunnel.a libcw_base.a $(CMOCKA_LIBS)
 
 cw_tunnel_rig = \
 	tests/unit/tunnel_rig.c \

@@ -23,6 +23,19 @@ const char *cw_tunnel_state_name(enum cw_tunnel_state state)
 	return (unsigned)state < CW_TUNNEL_STATE_COUNT ? state_names[state] : "unknown";
 }
 
+static const char *const route_names[CW_VIEW_ROUTE_STATE_COUNT] = {
+	[CW_VIEW_ROUTE_CLOSED] = "closed",
+	[CW_VIEW_ROUTE_INSTALLED] = "installed",
+	[CW_VIEW_ROUTE_STANDBY] = "standby",
+	[CW_VIEW_ROUTE_SHADOWED] = "shadowed",
+	[CW_VIEW_ROUTE_MISSING] = "missing",
+};
+
+const char *cw_view_route_state_name(enum cw_view_route_state state)
+{
+	return (unsigned)state < CW_VIEW_ROUTE_STATE_COUNT ? route_names[state] : "unknown";
+}
+
 struct cw_tunnel *cw_tunnel_new(const struct cw_tunnel_conf *conf, uint32_t index,
 	uint32_t generation, uint32_t pairs, uint64_t seed, struct cw_time now)
 {

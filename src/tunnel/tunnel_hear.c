@@ -201,7 +201,7 @@ static void child_up(struct cw_tunnel *t, const struct cw_child_info *info, stru
 	if (!c || !is_new)
 		return;
 	if (info->narrowed)
-		cw_tunnel_say_narrowed(out);
+		cw_tunnel_say_narrowed(info, out);
 }
 
 static void lost_child(struct cw_tunnel *t, uint32_t child_id, enum cw_cause cause,

@@ -248,7 +248,7 @@ void cw_tunnel_say_duplicate(const struct ike_entry *closed, const struct ike_en
 			     struct cw_tunnel_actions *out);
 void cw_tunnel_say_repair(
 	const struct pair_entry *p, struct cw_time now, struct cw_tunnel_actions *out);
-void cw_tunnel_say_narrowed(struct cw_tunnel_actions *out);
+void cw_tunnel_say_narrowed(const struct cw_child_info *child, struct cw_tunnel_actions *out);
 /* The state has moved; t->since is still when `from` began. */
 void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct cw_time now,
 			struct cw_tunnel_actions *out);

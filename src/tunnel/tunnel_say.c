@@ -191,10 +191,31 @@ void cw_tunnel_say_repair(
 		(long long)(cw_time_diff_us(now, p->quiet_since) / 1000000));
 }
 
-void cw_tunnel_say_narrowed(struct cw_tunnel_actions *out)
+/* "10.20.0.0/16, 10.21.0.0/16 and 3 more" */
+static const char *selectors(const struct cw_prefix *ts, size_t n, char *buf, size_t size)
 {
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n && i < CW_IKE_TS_MAX && used < size; i++) {
+		char text[CW_PREFIX_TEXT_MAX];
+
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+			cw_prefix_print(&ts[i], text, sizeof(text)));
+	}
+	if (n > CW_IKE_TS_MAX && used < size)
+		snprintf(buf + used, size - used, " and %zu more", n - CW_IKE_TS_MAX);
+	return buf;
+}
+
+void cw_tunnel_say_narrowed(const struct cw_child_info *child, struct cw_tunnel_actions *out)
+{
+	char ours[224], theirs[224];
+
 	say(out, CW_LOG_NOTICE, CW_LOG_SELECTORS_NARROWED,
-		"the peer narrowed the selectors; only traffic within what status shows passes");
+		"the peer narrowed the selectors; only this passes: %s === %s",
+		selectors(child->local_ts, child->n_local_ts, ours, sizeof(ours)),
+		selectors(child->remote_ts, child->n_remote_ts, theirs, sizeof(theirs)));
 }
 
 bool cw_tunnel_is_trying(enum cw_tunnel_state s)

@@ -37,6 +37,7 @@ const char *cw_tunnel_state_name(enum cw_tunnel_state state);
 #define CW_VIEW_CHILDREN_MAX 128
 #define CW_VIEW_ROUTES_MAX 64
 #define CW_VIEW_HISTORY_MAX 16
+#define CW_VIEW_GAPS_MAX 8
 
 struct cw_view_step {
 	int64_t at_wall_s;
@@ -44,10 +45,34 @@ struct cw_view_step {
 	enum cw_cause cause;
 };
 
+/* What has become of a route that the tunnel wants. */
+enum cw_view_route_state {
+	CW_VIEW_ROUTE_CLOSED,	 /* the tunnel does not carry, and unreachable stands for it */
+	CW_VIEW_ROUTE_INSTALLED, /* packets take it */
+	CW_VIEW_ROUTE_STANDBY,	 /* packets take that of another tunnel of ours, `by` */
+	CW_VIEW_ROUTE_SHADOWED,	 /* packets take a route that is not ours, `by` */
+	CW_VIEW_ROUTE_MISSING,	 /* the kernel does not have it, though it should */
+	CW_VIEW_ROUTE_STATE_COUNT,
+};
+
+/* "closed", "installed", … as in JSON. Never NULL. */
+const char *cw_view_route_state_name(enum cw_view_route_state state);
+
 struct cw_view_route {
 	struct cw_prefix dst;
-	bool installed; /* by way of the tunnel; else unreachable stands for it */
+	bool installed; /* in the kernel by way of the tunnel, and no foreign one wins over it */
 	uint32_t metric;
+	enum cw_view_route_state state;
+	struct {
+		char ifname[CW_IFNAME_SIZE]; /* "": by several interfaces */
+		char protocol[16];	     /* "static", "kernel", "zebra", … or a number */
+		uint32_t metric, table;	     /* table 254: main */
+	} by;
+};
+
+/* Networks between which nothing can pass, though the tunnel is up: the peer agreed to less. */
+struct cw_view_gap {
+	struct cw_prefix ours, theirs; /* family NONE: any */
 };
 
 struct cw_tunnel_view {
@@ -86,6 +111,11 @@ struct cw_tunnel_view {
 
 	struct cw_view_route routes[CW_VIEW_ROUTES_MAX];
 	size_t n_routes;
+	size_t n_shadowed; /* of all routes, those not shown too */
+
+	/* Up, and no CHILD_SA covers these. n_gaps counts them all. */
+	struct cw_view_gap gaps[CW_VIEW_GAPS_MAX];
+	size_t n_gaps;
 
 	/* Newest first. */
 	struct cw_view_step history[CW_VIEW_HISTORY_MAX];

@@ -104,8 +104,12 @@ static void up(struct cw_tunnel_view *v)
 	v->if_id = 0x63770001;
 	v->mtu = 1400;
 	v->inside_addr = prefix("169.254.21.2/30");
-	v->routes[0] = (struct cw_view_route){ prefix("10.20.0.0/16"), true, 100 };
-	v->routes[1] = (struct cw_view_route){ prefix("fd00:20::/48"), true, 100 };
+	v->routes[0] = (struct cw_view_route){
+		.dst = prefix("10.20.0.0/16"), .installed = true, .metric = 100, .state = CW_VIEW_ROUTE_INSTALLED
+	};
+	v->routes[1] = (struct cw_view_route){
+		.dst = prefix("fd00:20::/48"), .installed = true, .metric = 100, .state = CW_VIEW_ROUTE_INSTALLED
+	};
 	v->n_routes = 2;
 	add_step(v, 11520, CW_TUNNEL_CONNECTING, CW_TUNNEL_UP, CW_CAUSE_NONE);
 	add_step(v, 11522, CW_TUNNEL_WAITING, CW_TUNNEL_CONNECTING, CW_CAUSE_NONE);
@@ -137,7 +141,7 @@ static void waiting(struct cw_tunnel_view *v)
 	COPY(v->ifname, "cw-azure-weu-2");
 	v->if_id = 0x63770002;
 	v->mtu = 1400;
-	v->routes[0] = (struct cw_view_route){ prefix("10.20.0.0/16"), false, 101 };
+	v->routes[0] = (struct cw_view_route){ .dst = prefix("10.20.0.0/16"), .metric = 101 };
 	v->n_routes = 1;
 	add_step(v, 18, CW_TUNNEL_CONNECTING, CW_TUNNEL_WAITING, CW_CAUSE_AUTH_BY_PEER);
 }

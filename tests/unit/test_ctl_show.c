@@ -155,7 +155,11 @@ static void test_up(void **state)
 		{ "interface.if-id", "1668743169" },
 		{ "interface.mtu", "1400" },
 		{ "interface.inside-addr", "\"169.254.21.2/30\"" },
-		{ "routes.0", "{\"dst\":\"10.20.0.0/16\",\"installed\":true,\"metric\":100}" },
+		{ "routes.0", "{\"dst\":\"10.20.0.0/16\",\"installed\":true,\"metric\":100,"
+			      "\"state\":\"installed\",\"by\":null}" },
+		{ "n-routes-shadowed", "0" },
+		{ "not-covered", "[]" },
+		{ "n-not-covered", "0" },
 		{ "routes.1.dst", "\"fd00:20::/48\"" },
 		{ "history.0.at-wall-s", "1764578880" },
 		{ "history.0.from", "\"connecting\"" },
@@ -190,6 +194,7 @@ static void test_not_up(void **state)
 		{ "children", "[]" },
 		{ "interface.inside-addr", "null" },
 		{ "routes.0.installed", "false" },
+		{ "routes.0.state", "\"closed\"" },
 	};
 	static const struct row ike_only[] = {
 		{ "state", "\"ike-only\"" },

@@ -81,6 +81,24 @@ static void expect_narrow(const char *s)
 	}
 }
 
+/* Words stand in a text in this order, whatever the white space between them. */
+static void expect_words(const char *s, const char *words)
+{
+	char *flat = calloc(1, strlen(s) + 1);
+	size_t n = 0;
+
+	assert_non_null(flat);
+	for (; *s; s++) {
+		bool blank = *s == ' ' || *s == '\n';
+
+		if (!blank || (n && flat[n - 1] != ' '))
+			flat[n++] = blank ? ' ' : *s;
+	}
+	if (!strstr(flat, words))
+		fail_msg("no \"%s\" in: %s", words, flat);
+	free(flat);
+}
+
 static void test_golden(void **state)
 {
 	static const struct {
@@ -303,6 +321,93 @@ static void test_one_way(void **state)
 	}
 }
 
+/* What is up, and whose packets go elsewhere or nowhere, is not well and is told in both forms; what stands by
+ * is. */
+static void test_paths(void **state)
+{
+	static const struct {
+		const char *more, *overview, *detail;
+		bool well;
+	} rows[] = {
+		{ "\"routes\":[{\"dst\":\"10.20.0.0/16\",\"metric\":100,\"state\":\"shadowed\",\"by\":{"
+		  "\"interface\":\"eth0\",\"protocol\":\"static\",\"metric\":0,\"table\":254}}],"
+		  "\"n-routes-shadowed\":3",
+			"packets to 10.20.0.0/16 and 2 more networks do not take it", "by eth0 (static, metric 0);",
+			false },
+		{ "\"routes\":[{\"dst\":\"0.0.0.0/0\",\"metric\":100,\"state\":\"shadowed\",\"by\":{"
+		  "\"interface\":null,\"protocol\":\"boot\",\"metric\":0,\"table\":52}}],"
+		  "\"n-routes-shadowed\":1",
+			"to 0.0.0.0/0 do not take it", "several interfaces (boot, table 52, by a rule)", false },
+		{ "\"routes\":[{\"dst\":\"10.20.0.0/16\",\"metric\":101,\"installed\":true,\"state\":\"standby\",\"by\":{"
+		  "\"interface\":\"cw-far-1\",\"protocol\":\"causeway\",\"metric\":100,\"table\":254}}]",
+			"standing by: packets take cw-far-1", "standing by: packets take cw-far-1 (causeway, metric 100)",
+			true },
+		{ "\"routes\":[{\"dst\":\"10.20.0.0/16\",\"metric\":100,\"state\":\"missing\",\"by\":null}]",
+			"packets to 10.20.0.0/16 find no route", "NOT in the kernel", true },
+		{ "\"not-covered\":[{\"ours\":\"10.10.0.0/16\",\"theirs\":\"10.20.0.0/16\"}],\"n-not-covered\":2",
+			"between 10.10.0.0/16 and 10.20.0.0/16 and 1 more pair:",
+			"not covered 10.10.0.0/16 === 10.20.0.0/16", false },
+		{ "\"not-covered\":[{\"ours\":null,\"theirs\":\"10.20.0.0/16\"}],\"n-not-covered\":1",
+			"between here and 10.20.0.0/16:", "any === 10.20.0.0/16", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		struct cw_text overview = { 0 }, detail = { 0 };
+		char in[1024];
+		json_t *answer;
+
+		snprintf(in, sizeof(in), "{\"tunnels\":[{\"name\":\"far-1\",\"state\":\"up\",\"wanted-up\":true,%s}]}",
+			rows[i].more);
+		answer = json_loads(in, 0, NULL);
+		assert_non_null(answer);
+		assert_int_equal(cw_show_all_well(answer), rows[i].well);
+		cw_show_overview(&overview, answer, false);
+		cw_show_detail(&detail, answer, false);
+		expect_narrow(overview.s);
+		expect_narrow(detail.s);
+		for (char *p = overview.s; *p; p++)
+			*p = *p == '\n' ? ' ' : *p;
+		expect_words(overview.s, rows[i].overview);
+		expect_words(detail.s, rows[i].detail);
+		cw_text_free(&overview);
+		cw_text_free(&detail);
+		json_decref(answer);
+	}
+}
+
+/* A try that is on its way has its number, and why the last one failed. */
+static void test_connecting(void **state)
+{
+	json_t *answer = json_loads("{\"tunnels\":[{\"name\":\"far-1\",\"state\":\"connecting\",\"attempt\":3,"
+				    "\"wanted-up\":true,\"cause\":{\"text\":\"the peer does not answer\"}}]}",
+		0, NULL);
+	struct cw_text text = { 0 };
+
+	(void)state;
+	cw_show_overview(&text, answer, false);
+	expect_words(text.s, "the peer does not answer; try 3 is on its way");
+	cw_show_detail(&text, answer, false);
+	expect_words(text.s, "next try 3 is on its way");
+	cw_text_free(&text);
+	json_decref(answer);
+}
+
+/* Of a site with an error there may be no peer to show: its place is not left blank. */
+static void test_no_peer(void **state)
+{
+	json_t *answer = load_answer();
+	struct cw_text text = { 0 };
+
+	(void)state;
+	keep_site(answer, "oldsite");
+	json_object_set_new(tunnel_number(answer, 0), "remote", json_null());
+	cw_show_overview(&text, answer, false);
+	expect_words(text.s, "oldsite config-error 1d0h - 0 0");
+	cw_text_free(&text);
+	json_decref(answer);
+}
+
 /* A file of the tree, zero-terminated; to be freed. */
 static char *read_file(const char *rel)
 {
@@ -477,6 +582,9 @@ int main(void)
 		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_long_peers),
 		cmocka_unit_test(test_one_way),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_connecting),
+		cmocka_unit_test(test_no_peer),
 		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_wrap),
