@@ -296,24 +296,22 @@ static bool add_any_child(peer_cfg_t *peer, const struct cw_ike_tunnel *t)
 
 static bool add_pair_children(peer_cfg_t *peer, const struct cw_ike_tunnel *t)
 {
-	const struct cw_prefixes *far = &t->conf->site->networks;
+	struct cw_pair_walk walk = {
+		.ours = t->gateway_networks,
+		.n_ours = t->n_gateway_networks,
+		.theirs = t->conf->site->networks.v,
+		.n_theirs = t->conf->site->networks.n,
+	};
 	uint32_t pair = 0;
 
-	for (size_t i = 0; i < t->n_gateway_networks; i++) {
-		for (size_t k = 0; k < far->n; k++) {
-			child_cfg_t *child;
+	while (cw_pair_next(&walk)) {
+		child_cfg_t *child = pair < CW_CONF_PAIRS_MAX ? new_child(t, pair++) : NULL;
 
-			if (t->gateway_networks[i].addr.family != far->v[k].addr.family)
-				continue;
-			if (pair == CW_CONF_PAIRS_MAX)
-				return false;
-			child = new_child(t, pair++);
-			if (!child)
-				return false;
-			add_ts(child, true, &t->gateway_networks[i]);
-			add_ts(child, false, &far->v[k]);
-			peer->add_child_cfg(peer, child);
-		}
+		if (!child)
+			return false;
+		add_ts(child, true, walk.our);
+		add_ts(child, false, walk.their);
+		peer->add_child_cfg(peer, child);
 	}
 	return pair > 0;
 }

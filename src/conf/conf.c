@@ -49,6 +49,31 @@ const struct cw_tunnel_conf *cw_conf_tunnel(const struct cw_conf *conf, const ch
 	return NULL;
 }
 
+bool cw_pair_next(struct cw_pair_walk *w)
+{
+	for (; w->i < w->n_ours; w->i++, w->k = 0) {
+		while (w->k < w->n_theirs) {
+			w->our = &w->ours[w->i];
+			w->their = &w->theirs[w->k++];
+			if (w->our->addr.family == w->their->addr.family)
+				return true;
+		}
+	}
+	return false;
+}
+
+size_t cw_pair_count(const struct cw_prefixes *ours, const struct cw_prefixes *theirs)
+{
+	struct cw_pair_walk walk = {
+		.ours = ours->v, .n_ours = ours->n, .theirs = theirs->v, .n_theirs = theirs->n,
+	};
+	size_t n = 0;
+
+	while (cw_pair_next(&walk))
+		n++;
+	return n;
+}
+
 const char *cw_nat_traversal_name(enum cw_nat_traversal v)
 {
 	return (unsigned)v <= CW_NAT_NEVER ? cw_names_nat_traversal[v] : "unknown";

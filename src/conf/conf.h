@@ -295,6 +295,18 @@ char *cw_conf_print(const struct cw_conf *conf);
 /* Finds by name; NULL if there is none. */
 const struct cw_tunnel_conf *cw_conf_tunnel(const struct cw_conf *conf, const char *name);
 
+/* The selector pairs of selectors = "networks": each network of ours, in the order given, with each of the
+ * site's that has its family. Their order is that of the pairs' numbers everywhere. */
+struct cw_pair_walk {
+	const struct cw_prefix *ours, *theirs; /* set by the caller, as are the numbers of them */
+	size_t n_ours, n_theirs;
+	size_t i, k;
+	const struct cw_prefix *our, *their; /* the pair that cw_pair_next() came to */
+};
+/* False: there are no more. */
+bool cw_pair_next(struct cw_pair_walk *walk);
+size_t cw_pair_count(const struct cw_prefixes *ours, const struct cw_prefixes *theirs);
+
 const char *cw_nat_traversal_name(enum cw_nat_traversal v);
 const char *cw_interface_mode_name(enum cw_interface_mode v);
 const char *cw_selectors_name(enum cw_selectors v);

@@ -457,7 +457,7 @@ static void check_selectors(const struct check *c)
 {
 	const struct cw_prefixes *ours = &c->r->conf->gateway.networks,
 				 *theirs = &c->site->networks;
-	size_t pairs = 0;
+	size_t pairs;
 
 	if (c->t->selectors == CW_SEL_ANY) {
 		if (c->t->interface_mode == CW_IF_POLICY)
@@ -478,10 +478,7 @@ static void check_selectors(const struct check *c)
 			      "write networks = [ \"10.20.0.0/16\" ];");
 		return;
 	}
-	for (size_t i = 0; i < ours->n; i++) {
-		for (size_t k = 0; k < theirs->n; k++)
-			pairs += ours->v[i].addr.family == theirs->v[k].addr.family;
-	}
+	pairs = cw_pair_count(ours, theirs);
 	if (pairs == 0)
 		error(c, "selectors", "networks",
 		      "finds no pair: one side's networks are all IPv4, the other's all IPv6", "");

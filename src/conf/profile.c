@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-/* Members that no profile has an opinion of. With dpd-delay 5 and dpd-timeout 8 a peer that died
+/* Members that all profiles have alike. With dpd-delay 5 and dpd-timeout 8 a peer that died
  * and came back without a word is noticed within 13 s, and with retry-max 10 a path that comes back
  * is tried within 10 s: either way the tunnel is back within 15 s. */
 #define COMMON                                                                                     \
 	.nat_traversal = CW_NAT_AUTO, .fragmentation = true, .mobike = false, .start = true,       \
 	.retry_min_s = 1, .retry_max_s = 10, .retry_auth_s = 60, .interface_mode = CW_IF_AUTO,     \
-	.replay_window = 1024, .copy_df = true, .copy_ecn = true, .metric = 100
+	.replay_window = 1024, .copy_df = true, .copy_ecn = true, .metric = 100,                   \
+	.dpd_delay_s = 5, .dpd_timeout_s = 8
 
 /* Hold time in seconds, and how many prefixes we take and send at most. */
 #define BGP(hold, take, send)                                                                      \
@@ -21,6 +22,15 @@
 #define LIFE(time, margin, jitter)                                                                 \
 	{ .time_s = (time), .rekey_margin_s = (margin), .rekey_jitter_s = (jitter) }
 
+/* Of all Azure gateways. Azure replaces an IKE_SA at 95 % of 28,800 s: we are there by 90 %. */
+#define AZURE                                                                                      \
+	COMMON, BGP(180, 4000, 4000), .ike_lifetime = LIFE(28800, 2880, 1440), .mtu = 1400
+#define AZURE_ROUTE_BASED                                                                          \
+	AZURE, .ike_version = CW_IKE_V2, .child_lifetime = LIFE(27000, 2700, 1350),                \
+	.selectors = CW_SEL_ANY
+/* All that Azure offers for IKE where nobody made a policy: group 2. */
+#define AZURE_IKE_DEFAULT { { "aes256-sha256-modp1024", "aes256-sha1-modp1024" }, 2 }
+
 static const struct cw_profile profiles[] = {
 	{
 		.name = "azure",
@@ -28,19 +38,10 @@ static const struct cw_profile profiles[] = {
 			 "SHA256, DHGroup14, PFS2048",
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
-			COMMON,
-			BGP(180, 4000, 4000),
-			.ike_version = CW_IKE_V2,
+			AZURE_ROUTE_BASED,
 			.ike_proposals = { { "aes256-sha256-modp2048" }, 1 },
 			/* The second is for a rekey that Azure starts, perhaps without a group. */
 			.esp_proposals = { { "aes256-sha256-modp2048", "aes256-sha256" }, 2 },
-			/* Azure replaces an IKE_SA at 95 % of 28,800 s: we are there by 90 %. */
-			.ike_lifetime = LIFE(28800, 2880, 1440),
-			.child_lifetime = LIFE(27000, 2700, 1350),
-			.dpd_delay_s = 5,
-			.dpd_timeout_s = 8,
-			.selectors = CW_SEL_ANY,
-			.mtu = 1400,
 		},
 	},
 	{
@@ -49,18 +50,9 @@ static const struct cw_profile profiles[] = {
 			 "PFS is all that it offers",
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
-			COMMON,
-			BGP(180, 4000, 4000),
-			.ike_version = CW_IKE_V2,
-			.ike_proposals = { { "aes256-sha256-modp1024",
-					     "aes256-sha1-modp1024" }, 2 },
+			AZURE_ROUTE_BASED,
+			.ike_proposals = AZURE_IKE_DEFAULT,
 			.esp_proposals = { { "aes256gcm16", "aes256-sha256", "aes256-sha1" }, 3 },
-			.ike_lifetime = LIFE(28800, 2880, 1440),
-			.child_lifetime = LIFE(27000, 2700, 1350),
-			.dpd_delay_s = 5,
-			.dpd_timeout_s = 8,
-			.selectors = CW_SEL_ANY,
-			.mtu = 1400,
 		},
 	},
 	{
@@ -69,18 +61,12 @@ static const struct cw_profile profiles[] = {
 			 "each pair of networks",
 		.cloud = CW_CLOUD_AZURE,
 		.values = {
-			COMMON,
-			BGP(180, 4000, 4000),
+			AZURE,
 			.ike_version = CW_IKE_V1,
-			.ike_proposals = { { "aes256-sha256-modp1024",
-					     "aes256-sha1-modp1024" }, 2 },
+			.ike_proposals = AZURE_IKE_DEFAULT,
 			.esp_proposals = { { "aes256-sha256", "aes256-sha1" }, 2 },
-			.ike_lifetime = LIFE(28800, 2880, 1440),
 			.child_lifetime = LIFE(3600, 540, 180),
-			.dpd_delay_s = 5,
-			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_NETWORKS,
-			.mtu = 1400,
 		},
 	},
 	{
@@ -99,8 +85,6 @@ static const struct cw_profile profiles[] = {
 			/* AWS rekeys 540 to 1,080 s before the end. We are earlier. */
 			.ike_lifetime = LIFE(28800, 1800, 900),
 			.child_lifetime = LIFE(3600, 1200, 300),
-			.dpd_delay_s = 5,
-			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
 			.mtu = 1399,
 		},
@@ -116,8 +100,6 @@ static const struct cw_profile profiles[] = {
 			.esp_proposals = { { "aes256gcm16-ecp384" }, 1 },
 			.ike_lifetime = LIFE(28800, 2880, 1440),
 			.child_lifetime = LIFE(14400, 1440, 720),
-			.dpd_delay_s = 5,
-			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
 			.mtu = 1400,
 			.esn = true,
@@ -138,8 +120,6 @@ static const struct cw_profile profiles[] = {
 					     "aes256-sha256" }, 5 },
 			.ike_lifetime = LIFE(28800, 2880, 1440),
 			.child_lifetime = LIFE(3600, 540, 180),
-			.dpd_delay_s = 5,
-			.dpd_timeout_s = 8,
 			.selectors = CW_SEL_ANY,
 			.mtu = 1400,
 		},

@@ -236,6 +236,43 @@ static void interface_names(void **state)
 	done();
 }
 
+static void selector_pairs(void **state)
+{
+	static const struct cw_prefix none;
+	struct cw_prefix ours[3], theirs[3];
+	static const struct {
+		const char *our, *their;
+	} want[] = {
+		{ "10.10.0.0/16", "10.20.0.0/16" },
+		{ "10.10.0.0/16", "10.21.0.0/16" },
+		{ "2001:db8:a::/48", "2001:db8:b::/48" },
+		{ "10.11.0.0/16", "10.20.0.0/16" },
+		{ "10.11.0.0/16", "10.21.0.0/16" },
+	};
+	struct cw_pair_walk walk = { .ours = ours, .n_ours = 3, .theirs = theirs, .n_theirs = 3 };
+	char text[CW_PREFIX_TEXT_MAX];
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(cw_prefix_parse("10.10.0.0/16", &ours[0]), CW_OK);
+	assert_int_equal(cw_prefix_parse("2001:db8:a::/48", &ours[1]), CW_OK);
+	assert_int_equal(cw_prefix_parse("10.11.0.0/16", &ours[2]), CW_OK);
+	assert_int_equal(cw_prefix_parse("10.20.0.0/16", &theirs[0]), CW_OK);
+	assert_int_equal(cw_prefix_parse("2001:db8:b::/48", &theirs[1]), CW_OK);
+	assert_int_equal(cw_prefix_parse("10.21.0.0/16", &theirs[2]), CW_OK);
+	for (; cw_pair_next(&walk); n++) {
+		assert_true(n < 5);
+		assert_string_equal(cw_prefix_print(walk.our, text, sizeof(text)), want[n].our);
+		assert_string_equal(cw_prefix_print(walk.their, text, sizeof(text)), want[n].their);
+	}
+	assert_int_equal(n, 5);
+	assert_false(cw_pair_next(&walk));
+	assert_int_equal(cw_pair_count(&(struct cw_prefixes){ ours, 3 }, &(struct cw_prefixes){ theirs, 3 }), 5);
+	assert_int_equal(cw_pair_count(&(struct cw_prefixes){ ours, 1 }, &(struct cw_prefixes){ &theirs[1], 1 }), 0);
+	walk = (struct cw_pair_walk){ .ours = &none, .theirs = theirs, .n_theirs = 3 };
+	assert_false(cw_pair_next(&walk));
+}
+
 static void issue_text(void **state)
 {
 	struct cw_conf_issue issue = {
@@ -317,6 +354,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_cannot_be_read),
 		cmocka_unit_test(rekey_before_the_end),
 		cmocka_unit_test(interface_names),
+		cmocka_unit_test(selector_pairs),
 		cmocka_unit_test(issue_text),
 		cmocka_unit_test(nearest),
 		cmocka_unit_test(schema_is_sound),
