@@ -40,10 +40,10 @@ static inline bool cw_cursor_ok(const struct cw_cursor *c)
 	return !c->failed;
 }
 
-/* Bytes not yet read. */
+/* Bytes not yet read; none after a failure, so that a loop over what is left ends. */
 static inline size_t cw_cursor_left(const struct cw_cursor *c)
 {
-	return (size_t)(c->end - c->at);
+	return c->failed ? 0 : (size_t)(c->end - c->at);
 }
 
 /* Bytes read so far: the offset for an error. */
@@ -57,7 +57,7 @@ static inline struct cw_span cw_get_span(struct cw_cursor *c, size_t n)
 {
 	struct cw_span out = { .p = c->at, .n = n };
 
-	if (c->failed || n > cw_cursor_left(c)) {
+	if (n > cw_cursor_left(c) || c->failed) {
 		c->failed = true;
 		return (struct cw_span){ 0 };
 	}

@@ -72,7 +72,8 @@ struct cw_bgp_open {
  * Takes every shape: RFC 9072 parameters, many capabilities in one parameter or one in each, unknown ones. */
 enum cw_rc cw_bgp_open_decode(struct cw_span in, struct cw_bgp_open *ret_open,
 			      struct cw_bgp_err *reterr);
-/* as2 is computed from asn; capabilities in ascending order, each in a parameter of its own. */
+/* as2 and the number in capability 65 are computed from asn; capabilities in ascending order, each in a
+ * parameter of its own. 1 is written for each family in mp, whatever mp_any says. */
 size_t cw_bgp_open_encode(const struct cw_bgp_open *open, uint8_t *buf, size_t size);
 
 struct cw_bgp_notification {
@@ -85,7 +86,8 @@ enum cw_rc cw_bgp_notification_decode(struct cw_span in, struct cw_bgp_notificat
 				      struct cw_bgp_err *reterr);
 size_t cw_bgp_notification_encode(const struct cw_bgp_notification *notification, uint8_t *buf,
 				  size_t size);
-/* Cease 2 and 4 may carry a text (RFC 9003): copied as printable UTF-8 or escaped as \xNN. False: none. */
+/* Cease 2 and 4 may carry a text (RFC 9003), also within a hard reset (RFC 8538): copied as printable UTF-8,
+ * everything else and the backslash as \xNN; cut to size between characters. False: none. */
 bool cw_bgp_shutdown_text(const struct cw_bgp_notification *notification, char *buf, size_t size);
 
 enum cw_bgp_refresh_kind { /* RFC 7313 3.2 */
@@ -101,6 +103,8 @@ struct cw_bgp_refresh {
 	enum cw_bgp_family family; /* CW_BGP_FAMILIES: none of ours */
 };
 
+/* On an error reterr->data is `in`; RFC 7313 5 wants the message whole in the NOTIFICATION, so who has it puts
+ * the header before. Of another kind, and a request with more behind it, is no error. */
 enum cw_rc cw_bgp_refresh_decode(struct cw_span in, struct cw_bgp_refresh *ret_refresh,
 				 struct cw_bgp_err *reterr);
 size_t cw_bgp_refresh_encode(enum cw_bgp_family family, uint8_t kind, uint8_t *buf, size_t size);

@@ -32,7 +32,8 @@ struct cw_bgp_fault {
 #define CW_BGP_FAULTS_MAX 8
 
 struct cw_bgp_update {
-	struct cw_span withdrawn, nlri; /* IPv4, checked: cw_bgp_prefix_get() will not fail on them */
+	/* IPv4, checked: cw_bgp_prefix_get() will not fail on them; empty where IPv4 is not agreed */
+	struct cw_span withdrawn, nlri;
 	struct cw_addr next_hop;	/* NEXT_HOP; family NONE: not there */
 	struct {
 		bool present;
@@ -49,8 +50,12 @@ struct cw_bgp_update {
 	bool end_of_rib;		/* RFC 4724 2 */
 	enum cw_bgp_family eor_family;	/* CW_BGP_FAMILIES: not agreed */
 
-	struct cw_bgp_attrs_view attrs; /* its spans point into `scratch`; set when there are routes */
-	enum cw_bgp_verdict verdict;	/* the gravest of the faults */
+	/* Its spans point into `scratch`; set when there are routes to take: of an agreed family, and
+	 * with a verdict of DISCARD or better. */
+	struct cw_bgp_attrs_view attrs;
+	/* The gravest of the faults; where that is WITHDRAW and no routes are announced, RESET: the routes
+	 * meant may be what was lost (RFC 7606 5.2). */
+	enum cw_bgp_verdict verdict;
 	struct cw_bgp_fault faults[CW_BGP_FAULTS_MAX];
 	size_t n_faults;		/* all of them, also those beyond the array */
 	/* The canonical attributes can be longer than the message: 2-octet paths double. */
@@ -85,9 +90,10 @@ enum cw_rc cw_bgp_encode_announce(struct cw_bgp_encoder *e, const struct cw_bgp_
 				  const struct cw_addr *next_hop, uint8_t *buf);
 void cw_bgp_encode_withdraw(struct cw_bgp_encoder *e, const struct cw_bgp_codec *codec,
 			    enum cw_bgp_family family, uint8_t *buf);
-/* False: it does not fit any more; finish and begin another. */
+/* Host bits are cleared. False: it does not fit any more; finish and begin another. */
 bool cw_bgp_encode_prefix(struct cw_bgp_encoder *e, const struct cw_prefix *prefix);
-/* Length of the message with its header; 0 when it holds no prefix. */
+/* Length of the message with its header; 0 when it holds no prefix. Multiprotocol routes come first in the
+ * attributes, RFC 7606 5.1. */
 size_t cw_bgp_encode_finish(struct cw_bgp_encoder *e);
 size_t cw_bgp_end_of_rib_encode(enum cw_bgp_family family, uint8_t *buf, size_t size);
 

@@ -16,3 +16,15 @@ libcw_wire_a_SOURCES = \
 	src/wire/bgp_priv.h \
 	src/wire/bgp_update.c \
 	src/wire/bgp_update.h
+
+cw_wire_tests = \
+	tests/unit/test_bgp_msg
+check_PROGRAMS += $(cw_wire_tests)
+TESTS += $(cw_wire_tests)
+
+cw_wire_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+cw_wire_test_libs = libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_msg_SOURCES = tests/unit/test_bgp_msg.c tests/unit/bgp_bytes.c tests/unit/bgp_bytes.h
+tests_unit_test_bgp_msg_CPPFLAGS = $(cw_wire_test_cppflags)
+tests_unit_test_bgp_msg_LDADD = $(cw_wire_test_libs)
