@@ -11,6 +11,9 @@ CW_LOG_ID(CONF_ERROR, 1003, "A setting is wrong; the site it belongs to is left 
 	  "Run causewayd -n -f FILE: it lists every error with its place.")
 CW_LOG_ID(CONF_WARNING, 1004, "A setting works but is weak or unusual.", "Read the reason and decide.")
 CW_LOG_ID(KEY_CHANGED, 1005, "A psk-file holds another key than before; it is used from this try on.", "Nothing to do.")
+CW_LOG_ID(NOT_STARTED, 1006, "causewayd could not start.", "The line says what is missing or in the way.")
+CW_LOG_ID(CONF_NOT_READ, 1007, "A signal asked for the config to be read again, which is not done while running.",
+	  "systemctl restart causeway.")
 CW_LOG_ID(NO_FORWARDING, 1101, "The kernel does not forward packets, so hosts behind this gateway can't use the tunnels.",
 	  "sysctl -w net.ipv4.ip_forward=1 (and net.ipv6.conf.all.forwarding=1 for IPv6).")
 CW_LOG_ID(KERNEL_REFUSED, 1102, "The kernel refused a request of ours.",
@@ -19,6 +22,10 @@ CW_LOG_ID(KERNEL_LACKS, 1103, "The kernel lacks something that a tunnel needs.",
 	  "Load the module that the line names, or choose another interface-mode.")
 CW_LOG_ID(KERNEL_RESYNC, 1104, "Kernel events were lost; everything was read again.", "Nothing to do.")
 CW_LOG_ID(ADOPTED, 1105, "Kernel objects of an earlier run were found and adopted or removed.", "Nothing to do.")
+CW_LOG_ID(ROUTE_SHADOWED, 1106, "Packets to a network of a site take a route that is not ours, past its tunnels.",
+	  "Remove that route, or make its metric worse than ours; causewayctl status shows each network.")
+CW_LOG_ID(LINK_RESTORED, 1107, "Somebody renamed or deleted an interface of ours; it is back.",
+	  "Find out who did: NetworkManager and systemd-networkd can be told to leave cw-* alone.")
 CW_LOG_ID(IKE_PORT_TAKEN, 1201, "Another IKE daemon holds UDP port 500 or 4500.",
 	  "Stop it (strongswan, strongswan-starter, ipsec, iked) and start causewayd again.")
 CW_LOG_ID(IKE_START, 1202, "libcharon could not be started.", "The line gives libcharon's own reason.")
@@ -37,7 +44,8 @@ CW_LOG_ID(REKEY_FAILED, 1307, "A rekey failed; the old SA is used until it expir
 	  "Compare the PFS groups of both sides.")
 CW_LOG_ID(DUPLICATE_SA, 1308, "A second IKE_SA of the same tunnel was closed.", "Nothing to do.")
 CW_LOG_ID(SELECTORS_NARROWED, 1309, "The peer agreed to narrower selectors than we asked for.",
-	  "Only traffic within them passes; widen the peer's policy if more is wanted.")
+	  "Only traffic within them passes. If networks are named that are not covered: widen the peer's policy, or take "
+	  "them out of networks.")
 CW_LOG_ID(NAT_FOUND, 1310, "There is a NAT between us and the peer.", "Nothing to do unless nat-traversal is \"never\".")
 CW_LOG_ID(RESOLVE_FAILED, 1311, "The peer's name can't be resolved now; it is asked again at every try.",
 	  "Check the name and the resolver.")

@@ -149,7 +149,7 @@ const char *cw_conf_issue_print_bare(const struct cw_conf_issue *issue, char *bu
 	return issue_text(issue, ": ", buf, size);
 }
 
-int cw_conf_check_main(const char *path, FILE *out, FILE *err)
+int cw_conf_check_main(const char *path, enum cw_conf_form form, FILE *out, FILE *err)
 {
 	struct cw_conf_report report;
 	struct cw_conf *conf;
@@ -162,7 +162,7 @@ int cw_conf_check_main(const char *path, FILE *out, FILE *err)
 	for (size_t i = 0; i < report.n; i++)
 		fprintf(err, "%s\n", cw_conf_issue_print(&report.v[i], line, sizeof(line)));
 	if (rc == CW_OK)
-		text = cw_conf_print(conf);
+		text = cw_conf_print(conf, form);
 	if (rc == CW_E_INVALID)
 		code = 2;
 	else if (rc != CW_OK || !text)

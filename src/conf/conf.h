@@ -275,12 +275,17 @@ const char *cw_conf_issue_print(const struct cw_conf_issue *issue, char *buf, si
 /* The same without "error: ", for where the line begins with that already. */
 const char *cw_conf_issue_print_bare(const struct cw_conf_issue *issue, char *buf, size_t size);
 
+enum cw_conf_form {
+	CW_CONF_CANONICAL, /* what differs from the profile or the default */
+	CW_CONF_FULL,	   /* every value that is in force */
+};
+
 /*
  * What `causewayd -n` does: reads and checks the file at path, prints the findings to err, one a
- * line, and, when there is no error, the canonical form to out.
+ * line, and, when there is no error, the settings in that form to out.
  * Returns an exit code: 0 no error, 1 the file can't be read (or memory is out), 2 errors in it.
  */
-int cw_conf_check_main(const char *path, FILE *out, FILE *err);
+int cw_conf_check_main(const char *path, enum cw_conf_form form, FILE *out, FILE *err);
 
 /*
  * The canonical form: every setting that differs from its profile's or schema's default, in the
@@ -288,9 +293,10 @@ int cw_conf_check_main(const char *path, FILE *out, FILE *err);
  * psk-file; a key that was written inline is left out and `psk-omitted = true` stands for it, with
  * which the copy can be read and printed again but not run. Reading it again, in the same folder,
  * gives an equal conf.
+ * The full form has every value, what profile and defaults give too; read again it gives an equal conf as well.
  * Returns malloc()ed text, or NULL when memory is out.
  */
-char *cw_conf_print(const struct cw_conf *conf);
+char *cw_conf_print(const struct cw_conf *conf, enum cw_conf_form form);
 
 /* Finds by name; NULL if there is none. */
 const struct cw_tunnel_conf *cw_conf_tunnel(const struct cw_conf *conf, const char *name);

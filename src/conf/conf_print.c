@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "conf/conf.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,25 +43,40 @@ static bool text_equal(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool differs(const struct cw_conf *conf, const struct cw_site_conf *site, size_t k,
-		    const struct cw_setting *row)
+/* What is about BGP or an interface says nothing where there is none. */
+static bool applies(const struct cw_setting *row, const struct cw_tunnel_conf *t)
+{
+	size_t bgp = offsetof(struct cw_tunnel_conf, bgp);
+
+	if (row->offset >= bgp && row->offset < bgp + sizeof(t->bgp))
+		return t->bgp.peer.family != CW_FAMILY_NONE;
+	return t->interface_mode != CW_IF_POLICY ||
+	       (row->offset != offsetof(struct cw_tunnel_conf, ifname) &&
+		row->offset != offsetof(struct cw_tunnel_conf, mtu));
+}
+
+/* Is the tunnel's value to be printed? In the full form each is that there is. */
+static bool said(const struct cw_conf *conf, const struct cw_site_conf *site, size_t k,
+		 const struct cw_setting *row, enum cw_conf_form form)
 {
 	const struct cw_tunnel_conf *t = &site->tunnels[k];
 	struct cw_tunnel_conf plain = plain_tunnel(conf, site, t, k);
 
-	return cw_value_present(row, t) && !cw_value_equal(row, t, &plain);
+	if (!cw_value_present(row, t))
+		return false;
+	return !cw_value_equal(row, t, &plain) || (form == CW_CONF_FULL && applies(row, t));
 }
 
 /* What all tunnels of a site share stands at the site. A margin that one tunnel got from its
  * lifetime and another was given is not shared, though it be the same number. */
 static bool shared(const struct cw_conf *conf, const struct cw_site_conf *site,
-		   const struct cw_setting *row)
+		   const struct cw_setting *row, enum cw_conf_form form)
 {
 	if (!(row->levels & CW_LEVEL_SITE) || row->home != CW_HOME_TUNNEL)
 		return false;
 	for (size_t k = 0; k < site->n_tunnels; k++) {
 		if (!cw_value_equal(row, &site->tunnels[0], &site->tunnels[k]) ||
-		    !differs(conf, site, k, row))
+		    !said(conf, site, k, row, form))
 			return false;
 	}
 	return site->n_tunnels > 0;
@@ -123,7 +139,7 @@ static bool is_omitted(const struct cw_setting *row)
 }
 
 static void print_tunnel(const struct cw_conf *conf, const struct cw_site_conf *site, size_t k,
-			 FILE *out)
+			 enum cw_conf_form form, FILE *out)
 {
 	static const char indent[] = "\t\t\t\t";
 	const struct cw_tunnel_conf *t = &site->tunnels[k];
@@ -134,14 +150,14 @@ static void print_tunnel(const struct cw_conf *conf, const struct cw_site_conf *
 		if (row->type == CW_TYPE_KEY_FILE && !shared_key(row, site))
 			print_key(row, t, indent, out);
 		if (row->home != CW_HOME_TUNNEL || is_omitted(row) ||
-		    !differs(conf, site, k, row) || shared(conf, site, row))
+		    !said(conf, site, k, row, form) || shared(conf, site, row, form))
 			continue;
 		print_row(row, t, indent, out);
 	}
 	fprintf(out, "\t\t\t}%s\n", k + 1 < site->n_tunnels ? "," : "");
 }
 
-static void print_site(const struct cw_conf *conf, size_t i, FILE *out)
+static void print_site(const struct cw_conf *conf, size_t i, enum cw_conf_form form, FILE *out)
 {
 	static const char indent[] = "\t\t";
 	const struct cw_site_conf *site = &conf->sites[i];
@@ -155,22 +171,22 @@ static void print_site(const struct cw_conf *conf, size_t i, FILE *out)
 	fputs("\t{\n", out);
 	for (size_t k = 0; (row = cw_setting_at(k)) != NULL; k++) {
 		if (row->home == CW_HOME_SITE && cw_value_present(row, site) &&
-		    !cw_value_equal(row, site, &dflt))
+		    (form == CW_CONF_FULL || !cw_value_equal(row, site, &dflt)))
 			print_row(row, site, indent, out);
 		if (row->type == CW_TYPE_KEY_FILE && shared_key(row, site))
 			print_key(row, &site->tunnels[0], indent, out);
 	}
 	for (size_t k = 0; (row = cw_setting_at(k)) != NULL; k++) {
-		if (!is_omitted(row) && shared(conf, site, row))
+		if (!is_omitted(row) && shared(conf, site, row, form))
 			print_row(row, &site->tunnels[0], indent, out);
 	}
 	fputs("\t\ttunnels = (\n", out);
 	for (size_t k = 0; k < site->n_tunnels; k++)
-		print_tunnel(conf, site, k, out);
+		print_tunnel(conf, site, k, form, out);
 	fprintf(out, "\t\t);\n\t}%s\n", i + 1 < conf->n_sites ? "," : "");
 }
 
-char *cw_conf_print(const struct cw_conf *conf)
+char *cw_conf_print(const struct cw_conf *conf, enum cw_conf_form form)
 {
 	struct cw_gateway_conf dflt = { .name = "gateway",
 					.control_socket = "/run/causeway/control" };
@@ -182,18 +198,21 @@ char *cw_conf_print(const struct cw_conf *conf)
 
 	if (!out)
 		return NULL;
+	if (form == CW_CONF_FULL)
+		fputs("# All that is in force, from the file, the profiles and the defaults. What is not "
+		      "here is not set.\n", out);
 	fputs("gateway = {\n", out);
 	for (size_t i = 0; (row = cw_setting_at(i)) != NULL; i++) {
 		if (row->home != CW_HOME_GATEWAY)
 			continue;
 		cw_value_set_default(row, &dflt);
 		if (cw_value_present(row, &conf->gateway) &&
-		    !cw_value_equal(row, &conf->gateway, &dflt))
+		    (form == CW_CONF_FULL || !cw_value_equal(row, &conf->gateway, &dflt)))
 			print_row(row, &conf->gateway, "\t", out);
 	}
 	fputs("};\nsites = (\n", out);
 	for (size_t i = 0; i < conf->n_sites; i++)
-		print_site(conf, i, out);
+		print_site(conf, i, form, out);
 	fputs(");\n", out);
 	failed = ferror(out) != 0;
 	if (fclose(out) != 0 || failed) {

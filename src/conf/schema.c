@@ -98,10 +98,11 @@ static const struct cw_setting settings[] = {
 
 	{ .name = "psk", .levels = BOTH, .type = CW_TYPE_SECRET, .max = 1024, .unit = "bytes",
 	  .help = "The pre-shared key itself; see KEYS. The file must not be readable by others "
-		  "then." },
+		  "then. It is read at the start only; a psk-file is read again at each try." },
 	{ .name = "psk-file", .levels = BOTH, .type = CW_TYPE_KEY_FILE, .max = 1024,
 	  .help = "File with the pre-shared key; see KEYS. A relative path begins at the folder of "
-		  "the main configuration file." },
+		  "the main configuration file. It is read again at each try to bring the tunnel "
+		  "up." },
 	{ .name = "psk-omitted", .levels = BOTH, .home = T(psk_omitted), .type = CW_TYPE_BOOL,
 	  .dflt = "false",
 	  .help = "Stands in a printed copy where the original has a psk. Such a copy is refused "
@@ -124,7 +125,8 @@ static const struct cw_setting settings[] = {
 	{ .name = "inside-address", .levels = CW_LEVEL_TUNNEL, .home = T(inside_addr),
 	  .type = CW_TYPE_ADDR_LEN,
 	  .help = "Our address on the tunnel's interface, with the length of its network, as "
-		  "169.254.21.1/30." },
+		  "169.254.21.1/30. Each tunnel has a network of its own, and none with "
+		  "interface-mode policy, where there is no interface." },
 	{ .name = "interface", .levels = CW_LEVEL_TUNNEL, .home = T(ifname), .type = CW_TYPE_IFNAME,
 	  .max = CW_IFNAME_SIZE - 1,
 	  .help = "Name of the tunnel's interface; it begins with cw-. Without it: cw- and the "
@@ -136,9 +138,13 @@ static const struct cw_setting settings[] = {
 	  .help = "As in gateway, for this tunnel." },
 	{ .name = "local-id", .levels = BOTH, .home = T(local_id), .type = CW_TYPE_ID, .max = 255,
 	  .help = "Our IKE identity: an address, a DNS name, a mail address, or @#hex for a key "
-		  "identifier. Without it: the public address, else the local address." },
+		  "identifier. Without it: the public address, else the local address. What stands for "
+		  "many identities is refused: %any, a *, 0.0.0.0 and ::, an address with a length, a "
+		  "range." },
 	{ .name = "remote-id", .levels = BOTH, .home = T(remote_id), .type = CW_TYPE_ID, .max = 255,
-	  .help = "The IKE identity that the peer must show. Without it: its address." },
+	  .help = "The IKE identity that the peer must show, one that is shown as it stands: nothing "
+		  "stands for many identities, as in local-id, or whoever has the key were let in. "
+		  "Without it: its address." },
 	{ .name = "ike-version", .levels = BOTH, .home = T(ike_version), .type = CW_TYPE_NUMBER32,
 	  .min = 1, .max = 2, .help = "1: IKEv1, main mode. 2: IKEv2." },
 	{ .name = "ike-proposals", .levels = BOTH, .home = T(ike_proposals),
@@ -308,7 +314,8 @@ static const struct cw_setting settings[] = {
 		  "learned is announced to anybody." },
 	{ .name = "metric", .levels = BOTH, .home = T(metric), .type = CW_TYPE_NUMBER32, .min = 1,
 	  .max = 2000000000, /* the unreachable routes beneath have more */
-	  .help = "Metric of the tunnel's routes; lower is preferred." },
+	  .help = "Metric of the tunnel's routes; lower is preferred. The tunnel's place in its site, "
+		  "from 0, is added to it." },
 };
 
 _Static_assert(sizeof(settings) / sizeof(settings[0]) <= CW_SETTINGS_MAX,

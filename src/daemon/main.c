@@ -41,13 +41,15 @@ static const char usage[] =
 	"usage: causewayd [-dhnV] [-f FILE]\n"
 	"  -f FILE  the config (" CW_SYSCONFDIR "/causeway/causeway.conf)\n"
 	"  -n       check the config, print it in canonical form, and exit\n"
+	"  -nn      the same, and print every value that is in force\n"
 	"  -d       log everything, the IKE engine's own words too\n"
 	"  -h       print this and exit\n"
 	"  -V       print the version and exit\n";
 
 struct options {
 	const char *conf_path;
-	bool check, debug;
+	unsigned check; /* how often -n */
+	bool debug;
 };
 
 /* What the start makes, in order; undone backwards. */
@@ -65,7 +67,7 @@ static void on_signal(void *arg, int signo)
 	struct cw_loop *loop = arg;
 
 	if (signo == SIGHUP) {
-		cw_log(CW_LOG_NOTICE, CW_LOG_NONE, "causewayd",
+		cw_log(CW_LOG_NOTICE, CW_LOG_CONF_NOT_READ, "causewayd",
 		       "SIGHUP: a changed config is read at the next start, not while running");
 		return;
 	}
@@ -130,10 +132,10 @@ static int read_conf(struct daemon *d, const struct options *opt)
 static int fail(const char *what, enum cw_rc rc, const char *why)
 {
 	if (why && why[0])
-		cw_log(CW_LOG_ERROR, rc == CW_E_BUSY ? CW_LOG_IKE_PORT_TAKEN : CW_LOG_NONE, "causewayd",
+		cw_log(CW_LOG_ERROR, rc == CW_E_BUSY ? CW_LOG_IKE_PORT_TAKEN : CW_LOG_NOT_STARTED, "causewayd",
 		       "not started: %s", why);
 	else
-		cw_log(CW_LOG_ERROR, CW_LOG_NONE, "causewayd", "not started: %s: %s", what, cw_rc_name(rc));
+		cw_log(CW_LOG_ERROR, CW_LOG_NOT_STARTED, "causewayd", "not started: %s: %s", what, cw_rc_name(rc));
 	return exit_of(rc);
 }
 
@@ -257,7 +259,7 @@ int main(int argc, char **argv)
 			fputs(usage, stdout);
 			return EXIT_OK;
 		case 'n':
-			opt.check = true;
+			opt.check++;
 			break;
 		case 'V':
 			puts("causewayd " CW_VERSION);
@@ -272,7 +274,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (opt.check)
-		return cw_conf_check_main(opt.conf_path, stdout, stderr) ? EXIT_CONF : EXIT_OK;
+		return cw_conf_check_main(opt.conf_path, opt.check > 1 ? CW_CONF_FULL : CW_CONF_CANONICAL,
+					  stdout, stderr) ? EXIT_CONF : EXIT_OK;
 	/* Who reads our log may end at any time; the tunnels shall not end with him. */
 	signal(SIGPIPE, SIG_IGN);
 	cw_log_set_sink(STDERR_FILENO, stderr_is_journal());

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * check_conf FILE: what `causewayd -n -f FILE` does, without the rest of the daemon.
+ * check_conf --full FILE: the same of `causewayd -nn -f FILE`.
  * check_conf --print FILE: prints the canonical form also when sites are bad.
  */
 #include <stdio.h>
@@ -18,7 +19,7 @@ static int print(const char *path)
 
 	cw_conf_read(path, &conf, &report);
 	if (conf)
-		text = cw_conf_print(conf);
+		text = cw_conf_print(conf, CW_CONF_CANONICAL);
 	if (text) {
 		fputs(text, stdout);
 		code = 0;
@@ -33,8 +34,10 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "--print") == 0)
 		return print(argv[2]);
+	if (argc == 3 && strcmp(argv[1], "--full") == 0)
+		return cw_conf_check_main(argv[2], CW_CONF_FULL, stdout, stderr);
 	if (argc == 2)
-		return cw_conf_check_main(argv[1], stdout, stderr);
-	fputs("usage: check_conf [--print] FILE\n", stderr);
+		return cw_conf_check_main(argv[1], CW_CONF_CANONICAL, stdout, stderr);
+	fputs("usage: check_conf [--full | --print] FILE\n", stderr);
 	return 2;
 }

@@ -91,7 +91,7 @@ static char *read_and_print(const char *path, bool key_in_input, enum cw_rc *ret
 			must(cw_conf_tunnel(conf, t->name), "%s is not found by its name", t->name);
 		}
 	}
-	text = conf ? cw_conf_print(conf) : NULL;
+	text = conf ? cw_conf_print(conf, CW_CONF_CANONICAL) : NULL;
 	if (text)
 		check_text(text, key_in_input);
 	cw_conf_report_free(&report);
