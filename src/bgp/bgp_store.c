@@ -88,7 +88,7 @@ static uint32_t add_slab(struct cw_bgp_store *store, size_t slot_size, size_t sl
 	uint32_t number = store->free_slab;
 	uint8_t *mem;
 
-	if (!number && store->n_slabs == store->slabs_room) {
+	if (!number && store->n_slabs >= store->slabs_room) {
 		uint32_t room = store->slabs_room ? store->slabs_room * 2 : 16;
 		struct slab *slabs;
 
