@@ -2,6 +2,14 @@
 
 noinst_LIBRARIES += libcw_nl.a
 libcw_nl_a_SOURCES = \
+	src/nl/fib.c \
+	src/nl/fib.h \
+	src/nl/fib_event.c \
+	src/nl/fib_group.c \
+	src/nl/fib_priv.h \
+	src/nl/fib_sync.c \
+	src/nl/fib_table.c \
+	src/nl/fib_table.h \
 	src/nl/kernel.c \
 	src/nl/kernel.h \
 	src/nl/kernel_addr.c \
@@ -18,6 +26,8 @@ libcw_nl_a_SOURCES = \
 	src/nl/kernel_sa.c \
 	src/nl/kernel_way.c \
 	src/nl/link_msg.c \
+	src/nl/nexthop_msg.c \
+	src/nl/nexthop_msg.h \
 	src/nl/nl_buf.c \
 	src/nl/nl_buf.h \
 	src/nl/nl_sock.c \
@@ -67,12 +77,20 @@ tests_unit_test_xfrm_msg_LDADD = $(cw_nl_test_libs)
 # Exercises the whole port on a real kernel; tests/system/110-kernel-nl.py runs it in guests.
 check_PROGRAMS += tests/nl/test_kernel
 tests_nl_test_kernel_SOURCES = \
+	tests/nl/check.c \
 	tests/nl/check.h \
 	tests/nl/test_kernel.c \
 	tests/nl/test_kernel_links.c \
 	tests/nl/test_kernel_sas.c
 tests_nl_test_kernel_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
 tests_nl_test_kernel_LDADD = libcw_nl.a libcw_base.a $(MNL_LIBS)
+
+# Learned routes need nothing that this machine's kernel lacks, but a network namespace.
+check_PROGRAMS += tests/nl/test_fib
+TESTS += tests/nl/test_fib
+tests_nl_test_fib_SOURCES = tests/nl/check.c tests/nl/check.h tests/nl/test_fib.c
+tests_nl_test_fib_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
+tests_nl_test_fib_LDADD = libcw_nl.a libcw_base.a $(MNL_LIBS)
 
 EXTRA_DIST += \
 	tests/vectors/route \

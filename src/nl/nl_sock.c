@@ -450,6 +450,108 @@ enum cw_rc cw_nl_batch(
 	return rc;
 }
 
+/* ---- bulk ---- */
+
+void cw_nl_room(struct cw_nl_sock *sock, int send_bytes, int receive_bytes)
+{
+	if (setsockopt(sock->fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_bytes, sizeof(send_bytes)) < 0)
+		setsockopt(sock->fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
+	if (setsockopt(sock->fd, SOL_SOCKET, SO_RCVBUFFORCE, &receive_bytes,
+		    sizeof(receive_bytes)) < 0)
+		setsockopt(sock->fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));
+}
+
+struct bulk {
+	uint32_t first_seq;
+	size_t n;
+	char *msgs;
+	size_t index; /* answers come in order: where the last one's message is */
+	char *at;
+	cw_nl_refused_fn *refused;
+	void *arg;
+	bool done;
+};
+
+/* An answer; true when it is the last one's. */
+static void take_bulk(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, struct bulk *b)
+{
+	uint32_t index = nlh->nlmsg_seq - b->first_seq;
+	struct cw_kernel_err err;
+
+	if (nlh->nlmsg_pid != sock->portid || index >= b->n || nlh->nlmsg_type != NLMSG_ERROR)
+		return;
+	if (index < b->index) {
+		b->index = 0;
+		b->at = b->msgs;
+	}
+	for (; b->index < index; b->index++)
+		b->at += MNL_ALIGN((size_t)((struct nlmsghdr *)b->at)->nlmsg_len);
+	if (parse_ack(nlh, &err))
+		b->refused(index, (struct nlmsghdr *)b->at, &err, b->arg);
+	if (index == b->n - 1)
+		b->done = true;
+}
+
+static enum cw_rc collect_bulk(
+	struct cw_nl_sock *sock, struct bulk *b, struct cw_kernel_err *reterr)
+{
+	int timeout_ms = sock->timeout_ms;
+	bool lost = false;
+	ssize_t n;
+
+	while (!b->done) {
+		n = receive_wait(sock, timeout_ms);
+		if (n < 0 && errno == ENOBUFS) {
+			lost = true;
+			timeout_ms = LOST_TIMEOUT_MS;
+			continue;
+		}
+		if (n < 0)
+			return fail(reterr, errno, "reading the kernel's answer");
+		if (n == 0 && lost)
+			break;
+		if (n == 0)
+			return fail(reterr, ETIMEDOUT, "no answer from the kernel");
+		size_t left = (size_t)n;
+		for (struct nlmsghdr *nlh = first_message(sock, &left); nlh;
+			nlh = next_message(nlh, &left))
+			take_bulk(sock, nlh, b);
+	}
+	return lost ? busy(reterr, "the kernel's answer was lost") : CW_OK;
+}
+
+enum cw_rc cw_nl_bulk(struct cw_nl_sock *sock, void *msgs, size_t len, size_t n,
+	cw_nl_refused_fn *refused, void *arg, struct cw_kernel_err *reterr)
+{
+	struct bulk b = { .n = n, .msgs = msgs, .at = msgs, .refused = refused, .arg = arg };
+	char *at = msgs;
+	size_t left = len;
+	enum cw_rc rc;
+
+	if (n == 0)
+		return CW_OK;
+	b.first_seq = take_seqs(sock, (uint32_t)n);
+	for (size_t i = 0; i < n; i++) {
+		struct nlmsghdr *nlh = (struct nlmsghdr *)at;
+		size_t step;
+
+		if (!prepare(sock, at, left, b.first_seq + (uint32_t)i))
+			return not_built(reterr);
+		if (i + 1 < n)
+			nlh->nlmsg_flags &= (uint16_t)~NLM_F_ACK;
+		step = MNL_ALIGN((size_t)nlh->nlmsg_len);
+		if (step > left)
+			return not_built(reterr);
+		at += step;
+		left -= step;
+	}
+	rc = transmit(sock, msgs, len, reterr);
+	if (rc == CW_OK)
+		rc = collect_bulk(sock, &b, reterr);
+	wipe(sock);
+	return rc;
+}
+
 /* ---- events ---- */
 
 enum cw_rc cw_nl_join(struct cw_nl_sock *sock, unsigned group, struct cw_kernel_err *reterr)

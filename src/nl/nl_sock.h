@@ -67,6 +67,18 @@ enum cw_rc cw_nl_batch(
 #define CW_NL_BATCH_MAX 128
 #define CW_NL_BATCH_BYTES 32768
 
+/* Sends the n messages in msgs[0..len) in one go; only the last asks for an ack, for it ends the
+ * answers. refused hears of each that the kernel refuses, by its place among the n and where its
+ * message is. All are tried. CW_E_BUSY: answers were lost, and which were refused is unknown.
+ * Others: nothing was sent, or the kernel is broken. The caller sees to room: cw_nl_room(). */
+typedef void cw_nl_refused_fn(
+	size_t index, const struct nlmsghdr *request, const struct cw_kernel_err *err, void *arg);
+enum cw_rc cw_nl_bulk(struct cw_nl_sock *sock, void *msgs, size_t len, size_t n,
+	cw_nl_refused_fn *refused, void *arg, struct cw_kernel_err *reterr);
+
+/* Makes room for datagrams of send_bytes and answers of receive_bytes, as far as we may. */
+void cw_nl_room(struct cw_nl_sock *sock, int send_bytes, int receive_bytes);
+
 /* ---- events ---- */
 
 /* Joins a multicast group. */

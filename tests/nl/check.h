@@ -23,7 +23,11 @@ bool check_rc(enum cw_rc rc, enum cw_rc want, const struct cw_kernel_err *err, c
 	const char *file, int line);
 #define CHECK_RC(call, want) check_rc((call), (want), &err, #call, __FILE__, __LINE__)
 
+/* Prints how many checks failed; the program's exit code. */
+int check_end(void);
+
 /* Exit code of a shell command. */
+int run_sh(const char *command);
 int sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* First number that a shell command prints; -1 where there is none. */
 long sh_number(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
