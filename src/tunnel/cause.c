@@ -49,6 +49,8 @@ static const struct {
 	[CW_CAUSE_PROTOCOL] = { "protocol", "the peer answered with an error", "see the detail and the peer's log" },
 	[CW_CAUSE_LOST] = { "lost", "it was gone without a word; found by comparing", "" },
 	[CW_CAUSE_RECONFIGURED] = { "reconfigured", "its settings changed", "" },
+	[CW_CAUSE_ENGINE] = { "engine", "the IKE engine does not take the tunnel's settings",
+			      "causewayd -d logs the engine's own words" },
 };
 
 const char *cw_cause_name(enum cw_cause cause)

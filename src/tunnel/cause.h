@@ -32,6 +32,7 @@ enum cw_cause {
 	CW_CAUSE_PROTOCOL,	    /* another error notify; the detail has its name */
 	CW_CAUSE_LOST,		    /* it is gone and nobody told us: found by comparing */
 	CW_CAUSE_RECONFIGURED,
+	CW_CAUSE_ENGINE,	    /* the IKE engine does not take the tunnel's settings */
 	CW_CAUSE_COUNT,
 };
 

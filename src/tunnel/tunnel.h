@@ -64,6 +64,7 @@ enum cw_tunnel_event_kind {
 	CW_TEV_CHILD_BROKEN, /* child_id: installed for the engine, but its SA is not in the kernel */
 	CW_TEV_SILENCE,	     /* data goes out and none comes back */
 	CW_TEV_KERNEL_FAILED, /* the interface can't be made; detail */
+	CW_TEV_ENGINE_REFUSED, /* ENGINE_SET did not work, so INITIATE was not tried; cause, detail */
 	CW_TEV_TIMER,	     /* a deadline of cw_tunnel_next_due() is reached */
 };
 

@@ -471,6 +471,17 @@ static void resolved(struct cw_tunnel *t, const struct cw_tunnel_event *ev, stru
 	}
 }
 
+/* Without settings the peer is refused, so a listening tunnel tries to set them again in its own time. */
+static void engine_refused(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struct cw_time now,
+	struct cw_tunnel_actions *out)
+{
+	t->engine_set = false;
+	if (t->activity == ACT_CONNECTING)
+		cw_tunnel_attempt_failed(t, ev->cause, ev->detail, now, out);
+	else
+		cw_tunnel_set_why(t, ev->cause, ev->detail, now);
+}
+
 static void timer(struct cw_tunnel *t, struct cw_time now, struct cw_tunnel_actions *out)
 {
 	if (!cw_time_reached(t->act_due, now))
@@ -571,6 +582,9 @@ void cw_tunnel_step(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struc
 		break;
 	case CW_TEV_KERNEL_FAILED: /* the daemon says it; it knows the interface */
 		cw_tunnel_set_why(t, CW_CAUSE_KERNEL, ev->detail, now);
+		break;
+	case CW_TEV_ENGINE_REFUSED:
+		engine_refused(t, ev, now, out);
 		break;
 	case CW_TEV_TIMER:
 		timer(t, now, out);

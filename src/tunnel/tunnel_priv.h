@@ -142,6 +142,7 @@ struct cw_tunnel {
 	bool last_rekey_is_child;
 	char last_rekey_detail[CW_IKE_TEXT_MAX];
 	struct cw_time said_at[CW_CAUSE_COUNT]; /* when a failure was last said aloud; NEVER: not yet */
+	bool said_up; /* the newest word on it was "up" */
 	struct cw_time rekey_said_at, peer_said_at, ike_rekeyed_said_at, child_rekeyed_said_at;
 	uint32_t times_up;
 	uint64_t gone_bytes_in, gone_bytes_out, gone_packets_in, gone_packets_out; /* of children that went */

@@ -223,6 +223,18 @@ bool cw_tunnel_is_trying(enum cw_tunnel_state s)
 	return s == CW_TUNNEL_RESOLVING || s == CW_TUNNEL_CONNECTING || s == CW_TUNNEL_WAITING;
 }
 
+/* Its IKE_SA stayed, so "down" was not said: a line that has both. */
+static void say_up_again(
+	const struct cw_tunnel *t, int64_t without_us, struct cw_tunnel_actions *out)
+{
+	enum cw_cause cause = t->history[(t->n_steps - 1) % CW_VIEW_HISTORY_MAX].cause;
+	bool known = cause != CW_CAUSE_NONE;
+
+	say(out, CW_LOG_NOTICE, CW_LOG_TUNNEL_UP, "up again, after %lld.%lld s without all its CHILD_SAs%s%s",
+		(long long)(without_us / 1000000), (long long)(without_us % 1000000 / 100000),
+		known ? ": " : "", known ? cw_cause_text(cause) : "");
+}
+
 void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct cw_time now,
 	struct cw_tunnel_actions *out)
 {
@@ -232,7 +244,12 @@ void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct c
 	struct because next = { "" };
 	char peer[CW_ADDR_TEXT_MAX];
 
+	if (t->state == CW_TUNNEL_UP && t->said_up) {
+		say_up_again(t, lasted_us, out);
+		return;
+	}
 	if (t->state == CW_TUNNEL_UP && ike) {
+		t->said_up = true;
 		say(out, CW_LOG_NOTICE, CW_LOG_TUNNEL_UP, "up: IKEv%u with %s%s, %s; %s",
 			ike->version, cw_addr_print(&ike->remote, peer, sizeof(peer)),
 			ike->encap ? " (UDP encapsulated)" : "", ike->proposal,
@@ -252,8 +269,9 @@ void cw_tunnel_say_move(struct cw_tunnel *t, enum cw_tunnel_state from, struct c
 		cw_tunnel_say_anew(t);
 	if (t->why == CW_CAUSE_OPERATOR || t->why == CW_CAUSE_STOPPING)
 		level = CW_LOG_NOTICE;
-	else if (from == CW_TUNNEL_IKE_ONLY && !cause_is_news(t, t->why, now))
+	else if (from == CW_TUNNEL_IKE_ONLY && !cause_is_news(t, t->why, now) && !t->said_up)
 		level = CW_LOG_INFO; /* it was never up: one of many tries */
+	t->said_up = false;
 	if (t->state == CW_TUNNEL_WAITING)
 		next = next_try(t, now);
 	else if (t->state != CW_TUNNEL_DOWN && t->want == WANT_UP)

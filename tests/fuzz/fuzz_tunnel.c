@@ -250,7 +250,7 @@ static void take_event(struct input *in, enum cw_ike_event_kind kind)
 static void happen(struct world *w, struct input *in)
 {
 	static const enum cw_tunnel_event_kind orders[] = { CW_TEV_UP, CW_TEV_DOWN, CW_TEV_RESTART, CW_TEV_TIMER,
-							    CW_TEV_SILENCE, CW_TEV_KERNEL_FAILED };
+							    CW_TEV_SILENCE, CW_TEV_KERNEL_FAILED, CW_TEV_ENGINE_REFUSED };
 	uint8_t what = take_u8(in);
 	struct cw_tunnel_event tev = { .cause = CW_CAUSE_RESOLVE, .detail = "detail", .ike = &ev };
 
@@ -265,7 +265,7 @@ static void happen(struct world *w, struct input *in)
 		w->now = cw_time_add_ms(w->now, what >> 3);
 		return;
 	case 2:
-		tev.kind = orders[(what >> 3) % 6];
+		tev.kind = orders[(what >> 3) % 7];
 		if (tev.kind == CW_TEV_UP || tev.kind == CW_TEV_DOWN || tev.kind == CW_TEV_RESTART)
 			take_u8(in);
 		break;

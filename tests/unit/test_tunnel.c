@@ -916,6 +916,91 @@ static void test_kernel_failed(void **state)
 	rig_free(r);
 }
 
+/* The engine does not take the settings: said and shown as a failed try, and tried again. */
+static void test_engine_refuses(void **state)
+{
+	struct cw_tunnel_event ev = {
+		.kind = CW_TEV_ENGINE_REFUSED, .cause = CW_CAUSE_ENGINE, .detail = "no memory",
+	};
+	struct cw_tunnel_actions out;
+	struct rig *r = rig_new(true, 1);
+
+	(void)state;
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	assert_state(r, CW_TUNNEL_CONNECTING);
+	cw_tunnel_step(r->t, &ev, r->now, &out);
+	assert_state(r, CW_TUNNEL_WAITING);
+	assert_int_equal(rig_view(r).cause, CW_CAUSE_ENGINE);
+	assert_string_equal(rig_view(r).detail, "no memory");
+	assert_true(rig_view(r).next_try_in_s > 0);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.v[0].kind, CW_TA_LOG);
+	assert_int_equal(out.v[0].level, CW_LOG_WARNING);
+	assert_non_null(strstr(out.v[0].text, "does not take the tunnel's settings (no memory)"));
+	rig_forget(r);
+	rig_pass_ms(r, 10000);
+	hear_resolved(r);
+	assert_int_equal(rig_did(r, CW_TA_ENGINE_SET), 1);
+	hear_ike_up(r, 1, true);
+	hear_child_up(r, 101, 1, 0);
+	assert_state(r, CW_TUNNEL_UP);
+	rig_free(r);
+
+	/* One that listens has nothing that could fail, but says why no peer can come, and sets them again. */
+	r = rig_new(false, 1);
+	rig_step(r, CW_TEV_START);
+	hear_resolved(r);
+	cw_tunnel_step(r->t, &ev, r->now, &out);
+	assert_state(r, CW_TUNNEL_DOWN);
+	assert_int_equal(rig_view(r).cause, CW_CAUSE_ENGINE);
+	rig_forget(r);
+	rig_pass_ms(r, 59000);
+	assert_int_equal(rig_did(r, CW_TA_RESOLVE), 0);
+	rig_pass_ms(r, 2000);
+	assert_int_equal(rig_did(r, CW_TA_RESOLVE), 1);
+	rig_free(r);
+}
+
+/* Between two lines that say "up" stands one that says it was not, at the same level. */
+static void test_no_up_twice(void **state)
+{
+	struct rig *r = rig_new(true, 1);
+	const char *line;
+
+	(void)state;
+	rig_bring_up(r);
+	hear_child_down(r, 101, 1, CW_CAUSE_CHILD_DELETE);
+	assert_state(r, CW_TUNNEL_IKE_ONLY);
+	rig_pass_ms(r, 100);
+	/* The peer makes it anew by itself, before we ask. */
+	hear_child_up(r, 102, 1, 0);
+	assert_state(r, CW_TUNNEL_UP);
+	line = rig_last(r, CW_TA_LOG)->text;
+	assert_int_equal(rig_lines(r), 1);
+	assert_non_null(strstr(line, "up again, after 0.1 s without"));
+	assert_non_null(strstr(line, "the peer closed the CHILD_SA"));
+
+	/* Its children go, and a while later, for a cause that was said before, the IKE_SA. */
+	for (int i = 0; i < 2; i++) {
+		rig_forget(r);
+		hear_child_down(r, 102, 1 + (uint32_t)i, CW_CAUSE_CHILD_DELETE);
+		rig_pass_ms(r, 2000);
+		hear_ike_down(r, 1 + (uint32_t)i, CW_CAUSE_PEER_DELETE);
+		line = rig_last(r, CW_TA_LOG)->text;
+		assert_non_null(strstr(line, "down after 2 s ike-only"));
+		assert_true(rig_last(r, CW_TA_LOG)->level <= CW_LOG_NOTICE);
+		rig_pass_ms(r, 30000);
+		hear_resolved(r);
+		rig_forget(r);
+		hear_ike_up(r, 2 + (uint32_t)i, true);
+		hear_child_up(r, 102, 2 + (uint32_t)i, 0);
+		assert_state(r, CW_TUNNEL_UP);
+		assert_non_null(strstr(rig_last(r, CW_TA_LOG)->text, "up: IKEv2"));
+	}
+	rig_free(r);
+}
+
 static void test_silence(void **state)
 {
 	struct rig *r = rig_new(true, 1);
@@ -971,6 +1056,8 @@ int main(void)
 		cmocka_unit_test(test_lines_of_a_bad_peer),
 		cmocka_unit_test(test_rekey_error_is_shown_until_it_works),
 		cmocka_unit_test(test_kernel_failed),
+		cmocka_unit_test(test_engine_refuses),
+		cmocka_unit_test(test_no_up_twice),
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_free_takes_null),
 	};
