@@ -8,12 +8,12 @@
 
 #include "base/log.h"
 #include "base/secret.h"
-#include "conf/key.h"
 #include "daemon/gateway_priv.h"
 #include "io/mailbox.h"
 #include "io/notify.h"
-#include "io/source.h"
 
+#define WORK_A_TURN 4 /* tries and interfaces: so that the control socket is heard in between */
+#define SAMPLE_A_TURN 16
 #define POLL_PATIENCE_S 10 /* a snapshot that does not come is asked for again */
 #define POLL_SOON_MS 100   /* pause between two snapshots on demand */
 #define STOP_WAIT_MS 2000
@@ -24,122 +24,6 @@ struct cw_time cw_gateway_now(const struct cw_gateway *gw)
 }
 
 /* ---- actions ---- */
-
-/* Which of our addresses to use towards remote; the tunnel's answer to RESOLVE. */
-static void answer_resolved(struct cw_gateway *gw, struct slot *s, const struct cw_addr *remote)
-{
-	struct cw_tunnel_event ev = { .kind = CW_TEV_RESOLVED, .remote = *remote, .local = s->conf->local_addr };
-	char a[CW_ADDR_TEXT_MAX], b[CW_ADDR_TEXT_MAX];
-
-	if (ev.local.family == CW_FAMILY_NONE && cw_source_address(remote, &ev.local) != CW_OK) {
-		ev.kind = CW_TEV_RESOLVE_FAILED;
-		ev.cause = CW_CAUSE_NO_ROUTE;
-		ev.detail = cw_addr_print(remote, a, sizeof(a));
-		cw_gateway_step(gw, s, &ev);
-		return;
-	}
-	if (!s->nat_hint_given && cw_addr_is_private(&ev.local) && !cw_addr_is_private(remote) &&
-	    s->conf->public_addr.family == CW_FAMILY_NONE && !s->conf->local_id) {
-		s->nat_hint_given = true;
-		cw_log(CW_LOG_WARNING, CW_LOG_CONF_WARNING, s->conf->name,
-		       "our address %s is private but the peer %s is not, so there is likely a NAT; the peer sees "
-		       "%s as our identity. If it expects our public address, set public-address",
-		       cw_addr_print(&ev.local, a, sizeof(a)), cw_addr_print(remote, b, sizeof(b)), a);
-	}
-	cw_gateway_step(gw, s, &ev);
-}
-
-static void do_resolve(struct cw_gateway *gw, struct slot *s)
-{
-	enum cw_rc rc;
-
-	if (s->conf->remote_addr.family != CW_FAMILY_NONE) {
-		s->resolve_pending = true;
-		return;
-	}
-	rc = cw_resolve_start(gw->resolver, s->index, s->conf->remote);
-	if (rc != CW_OK) {
-		struct cw_tunnel_event ev = {
-			.kind = CW_TEV_RESOLVE_FAILED, .cause = CW_CAUSE_RESOLVE, .detail = cw_rc_name(rc),
-		};
-
-		cw_gateway_step(gw, s, &ev);
-	}
-}
-
-static void on_resolved(void *arg, const struct cw_resolve_answer *answer)
-{
-	struct cw_gateway *gw = arg;
-	struct slot *s = answer->token < gw->n_slots ? &gw->slots[answer->token] : NULL;
-
-	if (!s)
-		return;
-	if (answer->rc == CW_OK) {
-		/* One after the other, so that a dead first address is no dead end. */
-		answer_resolved(gw, s, &answer->addrs[s->resolve_round++ % answer->n_addrs]);
-	} else {
-		struct cw_tunnel_event ev = {
-			.kind = CW_TEV_RESOLVE_FAILED, .cause = CW_CAUSE_RESOLVE, .detail = answer->text,
-		};
-
-		cw_gateway_step(gw, s, &ev);
-	}
-}
-
-/* The key as its file has it now, so that a corrected one is taken at the next try. While the file is
- * bad, perhaps half written, the last good one stays. */
-static const struct cw_secret *key_now(struct slot *s)
-{
-	const struct cw_secret *known = s->psk ? s->psk : s->conf->psk;
-	struct cw_key_fault fault = { "", "" };
-	struct cw_secret *key = NULL;
-
-	if (!s->conf->psk_path)
-		return known;
-	if (cw_key_read(s->conf->psk_path, &key, &fault) != CW_OK) {
-		if (s->psk_fault_logged != fault.reason)
-			cw_log(CW_LOG_WARNING, CW_LOG_CONF_WARNING, s->conf->name,
-			       "psk-file, read again, %s%s%s; the key that was read before is used", fault.reason,
-			       fault.remedy[0] ? ": " : "", fault.remedy);
-		s->psk_fault_logged = fault.reason;
-		return known;
-	}
-	s->psk_fault_logged = NULL;
-	if (cw_secret_equal(key, known)) {
-		cw_secret_free(key);
-		return known;
-	}
-	cw_log(CW_LOG_NOTICE, CW_LOG_KEY_CHANGED, s->conf->name,
-	       "psk-file holds another key; it is used from this try on");
-	cw_secret_free(s->psk);
-	s->psk = key;
-	return key;
-}
-
-static void do_engine_set(struct cw_gateway *gw, struct slot *s)
-{
-	struct cw_ike_tunnel t = {
-		.index = s->index,
-		.generation = cw_tunnel_generation(s->tunnel),
-		.conf = s->conf,
-		.psk = key_now(s),
-		.gateway_networks = gw->parts.conf->gateway.networks.v,
-		.n_gateway_networks = gw->parts.conf->gateway.networks.n,
-		.remote = cw_tunnel_remote(s->tunnel),
-		.local = cw_tunnel_local(s->tunnel),
-		.if_id = cw_gateway_if_id(s),
-		.mark = cw_gateway_mark(s),
-		.reqid_base = CW_REQID_BASE + s->number * 256,
-	};
-	enum cw_rc rc = gw->ike->ops->tunnel_set(gw->ike, &t);
-
-	if (rc != CW_OK)
-		cw_log(CW_LOG_ERROR, CW_LOG_IKE_START, s->conf->name, "the IKE engine refuses its settings: %s",
-		       cw_rc_name(rc));
-	/* A VTI is found by its outer ends (Linux vti_rcv), which may only be known now. */
-	if (s->mode == CW_IF_VTI)
-		cw_gateway_link(gw, s);
-}
 
 static void poll_soon(struct cw_gateway *gw)
 {
@@ -152,16 +36,18 @@ static void carry_out(struct cw_gateway *gw, struct slot *s, const struct cw_tun
 
 	switch (a->kind) {
 	case CW_TA_RESOLVE:
-		do_resolve(gw, s);
+		cw_gateway_resolve(gw, s);
 		break;
 	case CW_TA_ENGINE_SET:
-		do_engine_set(gw, s);
+		cw_gateway_engine_set(gw, s);
 		break;
 	case CW_TA_ENGINE_REMOVE:
 		ike->ops->tunnel_remove(ike, s->index);
 		break;
 	case CW_TA_INITIATE:
-		ike->ops->initiate(ike, s->index, a->pair);
+		/* With the settings refused it would use those of an earlier try. */
+		if (!s->engine_refused)
+			ike->ops->initiate(ike, s->index, a->pair);
 		break;
 	case CW_TA_TERMINATE_IKE:
 		ike->ops->terminate_ike(ike, a->id, a->force);
@@ -179,7 +65,7 @@ static void carry_out(struct cw_gateway *gw, struct slot *s, const struct cw_tun
 		poll_soon(gw);
 		break;
 	case CW_TA_CARRYING:
-		gw->routes_now = true;
+		cw_gateway_todo(gw, s, TODO_ROUTES);
 		break;
 	case CW_TA_LOG:
 		cw_log(a->level, a->log_id, s->conf->name, "%s", a->text);
@@ -194,10 +80,9 @@ void cw_gateway_step(struct cw_gateway *gw, struct slot *s, const struct cw_tunn
 	cw_tunnel_step(s->tunnel, ev, cw_gateway_now(gw), &actions);
 	for (size_t i = 0; i < actions.n; i++)
 		carry_out(gw, s, &actions.v[i]);
-	if (s->resolve_pending) {
-		s->resolve_pending = false;
-		answer_resolved(gw, s, &s->conf->remote_addr);
-	}
+	gw->tunnels_due = cw_time_min(gw->tunnels_due, cw_tunnel_next_due(s->tunnel));
+	if (s->engine_refused)
+		cw_gateway_engine_refused(gw, s);
 }
 
 /* ---- events ---- */
@@ -273,32 +158,27 @@ static void on_kernel_event(const struct cw_kernel_event *ev, void *arg)
 
 	switch (ev->kind) {
 	case CW_KEV_LINK:
-		gw->reconcile_now = true;
-		break;
+		cw_gateway_link_touched(gw, ev->ifname);
+		return; /* the engine has no use for it */
 	case CW_KEV_RESYNC:
 		cw_log(CW_LOG_INFO, CW_LOG_KERNEL_RESYNC, "gateway", "kernel events were lost; reading everything again");
-		gw->reconcile_now = true;
+		gw->reconcile_due = cw_gateway_now(gw);
 		poll_soon(gw);
-		if (gw->ike)
-			gw->ike->ops->kernel_event(gw->ike, ev);
 		break;
 	case CW_KEV_TAKEN:
-		gw->reconcile_now = true;
-		if (gw->ike)
-			gw->ike->ops->kernel_event(gw->ike, ev);
+		cw_gateway_routes_soon(gw);
+		gw->drops_now = true;
 		break;
 	case CW_KEV_ACQUIRE:
 		/* A policy without an SA: settle by comparing, whatever the reason. */
 		poll_soon(gw);
-		if (gw->ike)
-			gw->ike->ops->kernel_event(gw->ike, ev);
 		break;
 	case CW_KEV_EXPIRE:
 	case CW_KEV_MAPPING:
-		if (gw->ike)
-			gw->ike->ops->kernel_event(gw->ike, ev);
 		break;
 	}
+	if (gw->ike)
+		gw->ike->ops->kernel_event(gw->ike, ev);
 }
 
 static void on_kernel(void *arg, int fd, unsigned events)
@@ -322,40 +202,85 @@ static void order_poll(struct cw_gateway *gw, struct cw_time now)
 	gw->ike->ops->poll(gw->ike, ++gw->poll_no);
 }
 
-static struct cw_time on_turn(void *arg, struct cw_time now)
+static void tunnels_turn(struct cw_gateway *gw, struct cw_time now)
 {
 	static const struct cw_tunnel_event timer = { .kind = CW_TEV_TIMER };
-	struct cw_gateway *gw = arg;
-	struct cw_time due = CW_TIME_NEVER;
 
-	if (!gw->ike)
-		return due;
+	if (!cw_time_reached(gw->tunnels_due, now))
+		return;
+	gw->tunnels_due = CW_TIME_NEVER;
 	for (size_t i = 0; i < gw->n_slots; i++) {
 		struct slot *s = &gw->slots[i];
 
 		if (cw_time_reached(cw_tunnel_next_due(s->tunnel), now))
 			cw_gateway_step(gw, s, &timer);
-		due = cw_time_min(due, cw_tunnel_next_due(s->tunnel));
+		gw->tunnels_due = cw_time_min(gw->tunnels_due, cw_tunnel_next_due(s->tunnel));
 	}
-	if (gw->reconcile_now || cw_time_reached(gw->reconcile_due, now)) {
-		gw->reconcile_now = false;
+}
+
+static void reconcile_turn(struct cw_gateway *gw, struct cw_time now)
+{
+	if (cw_time_reached(gw->reconcile_due, now)) {
 		gw->reconcile_due = cw_time_add_s(now, CW_GATEWAY_RECONCILE_S);
-		cw_gateway_reconcile(gw);
+		cw_gateway_links_all(gw);
+		gw->routes_due = now;
+		gw->drops_now = true;
+		cw_gateway_forwarding(gw);
 	}
-	/* In the same turn: the first packet after "up" must find its way. Once a turn, not once a tunnel. */
-	if (gw->routes_now) {
-		gw->routes_now = false;
-		cw_gateway_routes(gw);
+	cw_gateway_links_turn(gw, now);
+	if (gw->drops_now) {
+		gw->drops_now = false;
+		cw_gateway_drops(gw);
 	}
-	if (cw_time_reached(gw->sample_due, now)) {
-		gw->sample_due = cw_time_add_ms(now, CW_GATEWAY_SAMPLE_MS);
-		cw_gateway_sample(gw);
-	}
+}
+
+/* A few of the tunnels that wait for their interface or their next try. */
+static void work_turn(struct cw_gateway *gw)
+{
+	struct slot *s;
+
+	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_TRY)); i++)
+		cw_gateway_try(gw, s);
+	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_LINK)); i++)
+		cw_gateway_link(gw, s);
+}
+
+/* Each tunnel every CW_GATEWAY_SAMPLE_MS, and never many in one turn. */
+static void sample_turn(struct cw_gateway *gw, struct cw_time now)
+{
+	size_t n = gw->n_slots < SAMPLE_A_TURN ? gw->n_slots : SAMPLE_A_TURN;
+
+	if (!cw_time_reached(gw->sample_due, now))
+		return;
+	for (size_t i = 0; i < n; i++, gw->sample_next++)
+		cw_gateway_sample(gw, &gw->slots[gw->sample_next % gw->n_slots]);
+	gw->sample_due = cw_time_add_ms(now, n ? (int64_t)(CW_GATEWAY_SAMPLE_MS * n / gw->n_slots) :
+						 CW_GATEWAY_SAMPLE_MS);
+}
+
+/* What may step a tunnel comes first; then the routes, in the same turn, since the first packet after "up"
+ * must find its way; and the deadlines last, when all of it is settled. */
+static struct cw_time on_turn(void *arg, struct cw_time now)
+{
+	struct cw_gateway *gw = arg;
+	struct cw_time due;
+
+	if (!gw->ike)
+		return CW_TIME_NEVER;
+	tunnels_turn(gw, now);
+	reconcile_turn(gw, now);
+	work_turn(gw);
+	sample_turn(gw, now);
+	cw_gateway_routes_turn(gw, now);
 	if (cw_time_reached(gw->poll_due, now))
 		order_poll(gw, now);
-	due = cw_time_min(due, cw_ctl_server_turn(gw->ctl, now));
-	due = cw_time_min(due, cw_time_min(gw->reconcile_due, gw->sample_due));
-	return cw_time_min(due, gw->poll_due);
+
+	due = cw_ctl_server_turn(gw->ctl, now);
+	if (cw_gateway_todo_count(gw, TODO_TRY) || cw_gateway_todo_count(gw, TODO_LINK))
+		due = now;
+	due = cw_time_min(due, cw_time_min(gw->tunnels_due, gw->reconcile_due));
+	due = cw_time_min(due, cw_time_min(gw->look_due, gw->routes_due));
+	return cw_time_min(due, cw_time_min(gw->sample_due, gw->poll_due));
 }
 
 /* ---- start and stop ---- */
@@ -366,18 +291,6 @@ static uint64_t seed_of(const struct cw_gateway *gw, uint32_t index)
 	uint64_t x = (uint64_t)gw->started_wall_s * 0x9e3779b97f4a7c15ULL ^ (uint64_t)gw->started_at.us;
 
 	return (x ^ ((uint64_t)index + 1) * 0xbf58476d1ce4e5b9ULL) | 1;
-}
-
-/* One CHILD_SA per pair of networks of the same family. */
-static uint32_t count_pairs(const struct cw_conf *conf, const struct cw_site_conf *site)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < conf->gateway.networks.n; i++) {
-		for (size_t k = 0; k < site->networks.n; k++)
-			n += conf->gateway.networks.v[i].addr.family == site->networks.v[k].addr.family;
-	}
-	return n;
 }
 
 static enum cw_rc make_slots(struct cw_gateway *gw)
@@ -403,7 +316,8 @@ static enum cw_rc make_slots(struct cw_gateway *gw)
 			s->conf = &site->tunnels[k];
 			s->index = (uint32_t)gw->n_slots;
 			s->in_site = (uint32_t)k;
-			s->pairs = s->conf->selectors == CW_SEL_ANY ? 1 : count_pairs(conf, site);
+			s->pairs = s->conf->selectors == CW_SEL_ANY ?
+					   1 : (uint32_t)cw_pair_count(&conf->gateway.networks, &site->networks);
 			s->silent_since = s->one_way_since = CW_TIME_NEVER;
 			s->asked_at = gw->started_at;
 			s->tunnel = cw_tunnel_new(s->conf, s->index, 1, s->pairs,
@@ -458,6 +372,8 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 	gw->started_at = cw_loop_now(parts->loop);
 	gw->started_wall_s = cw_loop_wall_s(parts->loop);
 	gw->reconcile_due = gw->sample_due = gw->poll_due = gw->started_at;
+	gw->tunnels_due = gw->look_due = gw->routes_due = CW_TIME_NEVER;
+	gw->looked_at = gw->routes_at = gw->started_at;
 	snprintf(reterr, size, "%s", cw_rc_name(CW_E_NO_MEMORY));
 
 	/* The control socket first: it tells whether another causewayd runs, before we touch anything. */
@@ -481,11 +397,13 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 	if (rc == CW_OK)
 		rc = make_slots(gw);
 	if (rc == CW_OK)
+		rc = cw_gateway_todo_new(gw);
+	if (rc == CW_OK)
 		rc = cw_gateway_place(gw, reterr, size);
 	if (rc == CW_OK)
 		rc = clean_earlier(gw, reterr, size);
 	if (rc == CW_OK)
-		rc = cw_resolver_new(parts->loop, cw_resolve_system, on_resolved, gw, &gw->resolver);
+		rc = cw_resolver_new(parts->loop, cw_resolve_system, cw_gateway_resolved, gw, &gw->resolver);
 	if (rc == CW_OK)
 		rc = cw_loop_watch(parts->loop, gw->kernel->ops->event_fd(gw->kernel), CW_LOOP_READ, on_kernel, gw);
 	if (rc == CW_OK)
@@ -494,7 +412,9 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 		cw_gateway_free(gw);
 		return rc;
 	}
-	cw_gateway_reconcile(gw);
+	/* Before anything else: from here on the sites' networks are closed. Interfaces come with the turns. */
+	cw_gateway_routes(gw);
+	cw_gateway_drops(gw);
 	cw_loop_on_turn(parts->loop, on_turn, gw);
 	*ret_gateway = gw;
 	return CW_OK;
@@ -536,6 +456,8 @@ void cw_gateway_free(struct cw_gateway *gw)
 		cw_secret_free(gw->slots[i].psk);
 	}
 	free(gw->slots);
+	free(gw->by_ifname);
+	cw_gateway_todo_free(gw);
 	cw_ctl_server_free(gw->ctl);
 	free(gw);
 }

@@ -47,9 +47,9 @@ struct cw_gateway_parts {
 };
 
 /*
- * Asks whether we are alone, looks at the kernel, cleans what an earlier run left, makes interfaces
- * and the unreachable routes (so that the site's prefixes are closed before anything else happens)
- * and listens on the control socket. On failure reterr has a sentence for people and nothing of ours
+ * Asks whether we are alone, looks at the kernel, cleans what an earlier run left, makes the
+ * unreachable routes (so that the site's prefixes are closed before anything else happens) and listens
+ * on the control socket. Interfaces are made in the loop's turns. On failure reterr has a sentence for people and nothing of ours
  * is left.
  */
 enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gateway **ret_gateway,

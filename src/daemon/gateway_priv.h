@@ -2,9 +2,12 @@
 /*
  * gateway_priv: the gateway from inside; for gateway*.c alone.
  *
- * gateway.c starts, stops and steps; gateway_kernel.c keeps interfaces and routes as wanted;
- * gateway_sample.c reads the counters of SAs;
- * gateway_view.c and gateway_order.c answer the control socket.
+ * gateway.c starts, stops and steps; gateway_try.c has what a try needs; gateway_link.c and gateway_route.c
+ * keep interfaces and routes as wanted; gateway_work.c says for which tunnels something is to be done;
+ * gateway_sample.c reads the counters of SAs; gateway_view.c and gateway_order.c answer the control socket.
+ *
+ * Nothing here takes longer for an event than for its own tunnel. What looks at all tunnels has a clock of
+ * its own, and reads the kernel once for all.
  */
 #ifndef CW_DAEMON_GATEWAY_PRIV_H
 #define CW_DAEMON_GATEWAY_PRIV_H
@@ -22,6 +25,21 @@
 #include "tunnel/kernel_port.h"
 #include "tunnel/tunnel.h"
 
+/* Work that a tunnel may wait for. */
+enum todo {
+	TODO_LOOK,   /* its interface was touched: is it still as wanted? */
+	TODO_LINK,   /* set the interface right */
+	TODO_TRY,    /* the peer's address is found: go on with the try */
+	TODO_ROUTES, /* its routes may have to come or go; in the same turn */
+	TODO_COUNT,
+};
+
+/* A ring with room for every slot. */
+struct todo_list {
+	struct slot **v;
+	size_t first, n;
+};
+
 /* A tunnel with its place in the kernel. */
 struct slot {
 	struct cw_tunnel *tunnel;
@@ -35,15 +53,19 @@ struct slot {
 	char unusable_why[CW_IKE_TEXT_MAX];
 	bool link_ok;
 	char link_why[CW_IKE_TEXT_MAX]; /* why it is not */
-	int link_err_logged; /* errno of the last logged failure, to say it once */
+	int link_err_logged; /* enum cw_rc of the last logged failure, to say it once */
+	struct cw_addr vti_remote, vti_local; /* outer ends that it was last made with */
+	bool routes_in; /* its own routes were set, as far as we know */
+	bool todo[TODO_COUNT];
 	bool nat_hint_given;
 
 	struct cw_secret *psk;	      /* owned: the newest good one of its psk-file; NULL: conf's */
 	const char *psk_fault_logged; /* what is wrong with that file now, said once; NULL: nothing */
 
-	bool resolve_pending; /* answer for a literal address, given after the running step */
 	uint32_t resolve_round;
-	char resolve_text[CW_IKE_TEXT_MAX];
+	struct cw_addr found;	 /* the peer's address for the next try */
+	bool engine_refused;	 /* the engine did not take the settings in the running step */
+	enum cw_rc engine_rc;
 
 	/* data-path samples */
 	uint64_t seen_in, seen_out;
@@ -68,9 +90,18 @@ struct cw_gateway {
 
 	struct slot *slots;
 	size_t n_slots;
+	struct slot **by_ifname;
+	struct todo_list todo[TODO_COUNT];
 
-	bool reconcile_now, routes_now;
+	struct cw_time tunnels_due; /* of the tunnels' deadlines none is before it */
 	struct cw_time reconcile_due, sample_due, poll_due;
+	size_t sample_next;
+	bool look_all;
+	struct cw_time look_due, looked_at;
+	struct cw_time routes_due, routes_at; /* of comparing all */
+	struct cw_addr src4, src6;	      /* preferred sources of routes */
+	struct cw_time sources_at;
+	bool drops_now;
 	uint32_t poll_no;
 	bool poll_running;
 	struct cw_time poll_at;
@@ -82,23 +113,65 @@ struct cw_gateway {
 struct cw_time cw_gateway_now(const struct cw_gateway *gw);
 void cw_gateway_step(struct cw_gateway *gw, struct slot *s, const struct cw_tunnel_event *ev);
 
-/* ---- gateway_kernel.c ---- */
+/* ---- gateway_try.c ---- */
+
+/* Finds the peer's address; the try goes on by TODO_TRY. */
+void cw_gateway_resolve(struct cw_gateway *gw, struct slot *s);
+struct cw_resolve_answer;
+void cw_gateway_resolved(void *arg, const struct cw_resolve_answer *answer);
+/* The tunnel's answer to RESOLVE: which address of the peer and which of ours. */
+void cw_gateway_try(struct cw_gateway *gw, struct slot *s);
+void cw_gateway_engine_set(struct cw_gateway *gw, struct slot *s);
+/* Tells the tunnel, after the step in which it happened. */
+void cw_gateway_engine_refused(struct cw_gateway *gw, struct slot *s);
+
+/* ---- gateway_link.c ---- */
 
 /* Settles each slot's number and interface mode; marks those that the kernel can't carry. */
 enum cw_rc cw_gateway_place(struct cw_gateway *gw, char *reterr, size_t size);
+/* Makes the tunnel's interface be as wanted. */
 void cw_gateway_link(struct cw_gateway *gw, struct slot *s);
-void cw_gateway_routes(struct cw_gateway *gw);
-void cw_gateway_reconcile(struct cw_gateway *gw);
+/* The same where it is a VTI whose ends are other ones now. */
+void cw_gateway_link_ends(struct cw_gateway *gw, struct slot *s);
+/* An interface of that name came, changed or went. */
+void cw_gateway_link_touched(struct cw_gateway *gw, const char *ifname);
+/* Look at all of them in the next cw_gateway_links_turn(). */
+void cw_gateway_links_all(struct cw_gateway *gw);
+void cw_gateway_links_turn(struct cw_gateway *gw, struct cw_time now);
 /* What went wrong, for people: the kernel's own words, else its errno. */
 const char *cw_gateway_kernel_text(enum cw_rc rc, const struct cw_kernel_err *err);
 uint32_t cw_gateway_if_id(const struct slot *s);
 uint32_t cw_gateway_mark(const struct slot *s);
 bool cw_gateway_has_link(const struct slot *s);
 
+/* ---- gateway_route.c ---- */
+
+/* Compares all routes with the kernel's and sets them right. */
+void cw_gateway_routes(struct cw_gateway *gw);
+/* The same in one of the next turns. */
+void cw_gateway_routes_soon(struct cw_gateway *gw);
+/* The tunnel's own may be gone: sets them again if it shall have them. */
+void cw_gateway_routes_again(struct cw_gateway *gw, struct slot *s);
+void cw_gateway_routes_turn(struct cw_gateway *gw, struct cw_time now);
+/* Keeps tunnels without interface closed while they have no SA. */
+void cw_gateway_drops(struct cw_gateway *gw);
+void cw_gateway_forwarding(struct cw_gateway *gw);
+
+/* ---- gateway_work.c ---- */
+
+enum cw_rc cw_gateway_todo_new(struct cw_gateway *gw);
+void cw_gateway_todo_free(struct cw_gateway *gw);
+void cw_gateway_todo(struct cw_gateway *gw, struct slot *s, enum todo kind);
+size_t cw_gateway_todo_count(const struct cw_gateway *gw, enum todo kind);
+/* i < count. */
+struct slot *cw_gateway_todo_at(const struct cw_gateway *gw, enum todo kind, size_t i);
+/* The one that waits longest; NULL: none. */
+struct slot *cw_gateway_todo_take(struct cw_gateway *gw, enum todo kind);
+
 /* ---- gateway_sample.c ---- */
 
-/* Looks at all SAs: whether they are there, and whether what goes out comes back. */
-void cw_gateway_sample(struct cw_gateway *gw);
+/* Looks at the tunnel's SAs: are they still there, and does data that goes out come back? */
+void cw_gateway_sample(struct cw_gateway *gw, struct slot *s);
 /* Reads the counters of a tunnel's SAs from the kernel into the tunnel. */
 void cw_gateway_counters(struct cw_gateway *gw, struct slot *s);
 /* For how long data has gone out and none has come back, once that is worth a word; else 0. */

@@ -101,14 +101,15 @@ static void look_one_way(struct cw_gateway *gw, struct slot *s, uint64_t n_out, 
 	       cw_tunnel_primary(s->tunnel)->encap ? "" : " nat-traversal = \"force\" puts ESP in UDP 4500");
 }
 
-/* Looks at one tunnel's SAs: are they still there, and does data that goes out come back? */
-static void sample(struct cw_gateway *gw, struct slot *s)
+void cw_gateway_sample(struct cw_gateway *gw, struct slot *s)
 {
 	const struct cw_ike_sa_info *ike = cw_tunnel_primary(s->tunnel);
 	struct cw_time now = cw_gateway_now(gw);
 	uint64_t sum_in = 0, sum_out = 0;
 	uint32_t broken = 0;
 
+	if (s->unusable)
+		return;
 	for (size_t i = 0; ike && i < cw_tunnel_children(s->tunnel); i++) {
 		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
 		struct cw_sa_stats in = { 0 }, out = { 0 };
@@ -153,13 +154,5 @@ static void sample(struct cw_gateway *gw, struct slot *s)
 		s->asked_at = now;
 		s->silent_since = CW_TIME_NEVER;
 		cw_gateway_step(gw, s, &ev);
-	}
-}
-
-void cw_gateway_sample(struct cw_gateway *gw)
-{
-	for (size_t i = 0; i < gw->n_slots; i++) {
-		if (!gw->slots[i].unusable)
-			sample(gw, &gw->slots[i]);
 	}
 }

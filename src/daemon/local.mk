@@ -5,11 +5,14 @@ sbin_PROGRAMS += causewayd
 causewayd_SOURCES = \
 	src/daemon/gateway.c \
 	src/daemon/gateway.h \
-	src/daemon/gateway_kernel.c \
+	src/daemon/gateway_link.c \
 	src/daemon/gateway_order.c \
 	src/daemon/gateway_priv.h \
+	src/daemon/gateway_route.c \
 	src/daemon/gateway_sample.c \
+	src/daemon/gateway_try.c \
 	src/daemon/gateway_view.c \
+	src/daemon/gateway_work.c \
 	src/daemon/main.c
 causewayd_CPPFLAGS = $(AM_CPPFLAGS) -DCW_SYSCONFDIR='"$(sysconfdir)"'
 causewayd_LDFLAGS = $(CW_CHARON_LINK)
