@@ -20,7 +20,7 @@ import sys
 
 from lab import (LAN_HOST, PLACES, Failure, Skip, case, expect, expect_equal, hold_true, kernel,
                  wait_for, xfrm)
-from lab.causeway import CONF, binary
+from lab.causeway import CONF, command
 from lab.profiles import ANY, ANY_DUAL
 from lab.wire import ICMP
 
@@ -365,7 +365,7 @@ def refused(lab, words, before=()):
     sentence that holds these words, and leave nothing."""
     g = lab.causeway([site()], start=False)
     g.write_conf()
-    rc, out = lab.net.G.rc(list(before) + [binary("causewayd"), "-f", CONF], 30)
+    rc, out = lab.net.G.rc(list(before) + command("causewayd", lab.logdir) + ["-f", CONF], 30)
     print(out, flush=True)
     if rc == 77:
         raise Skip("no seccomp filters in this kernel")

@@ -142,6 +142,9 @@ class Daemon:
         """{prefix: Learned}: what was received from the neighbour, of all families."""
         raise NotImplementedError
 
+    def last_sent(self):
+        """(code, subcode) of the last NOTIFICATION it has sent; None when it can't be asked."""
+
     def ask_refresh(self):
         """Send ROUTE-REFRESH to the neighbour for every family."""
         raise NotImplementedError

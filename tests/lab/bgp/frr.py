@@ -32,11 +32,12 @@ class Frr(Daemon):
         s = self.session
         lines = ["log stdout", "router bgp %d" % s.asn, " bgp router-id %s" % s.router_id,
                  " no bgp ebgp-requires-policy", " no bgp network import-check",
-                 " no bgp default ipv4-unicast", " no bgp suppress-duplicates",
-                 " bgp graceful-restart-disable"]
+                 " no bgp default ipv4-unicast", " no bgp suppress-duplicates"]
+        # Graceful restart is never off, without gr_s it is a helper: FRR answers ROUTE-REFRESH after its
+        # End-of-RIB alone.
         if s.gr_s:
-            lines[-1:] = [" bgp graceful-restart", " bgp graceful-restart restart-time %d" % s.gr_s,
-                          " bgp graceful-restart preserve-fw-state"]
+            lines += [" bgp graceful-restart", " bgp graceful-restart restart-time %d" % s.gr_s,
+                      " bgp graceful-restart preserve-fw-state"]
         lines += [" neighbor %s %s" % (s.peer, words) for words in (
             "remote-as %d" % s.peer_asn, "advertisement-interval 0",
             "timers %d %d" % (max(1, s.hold_s // 3), s.hold_s), "timers connect 1")]

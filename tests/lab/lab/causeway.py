@@ -3,13 +3,16 @@
 
 import json
 import os
+import shutil
 import socket
 import stat
 
-from .wait import Dead, Failure, wait_for
+from .wait import Dead, Failure, VALGRIND, wait_for
 from . import xfrm
 
 CONF, SOCKET, KEYS = "/run/causeway/causeway.conf", "/run/causeway/control.sock", "/run/keys"
+SUPPRESSIONS = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))),
+                            "valgrind.supp")
 
 
 def libconfig(value, depth=0):
@@ -38,6 +41,22 @@ def binary(name):
     return path
 
 
+def command(name, logdir):
+    """The words that start a program of the build under test: under memcheck where the run asks for it.
+
+    Memcheck writes to LOGDIR/valgrind-PID.log, and only when it has something to complain about: the
+    runner takes every word there for a failure. What is definitely lost is looked for at an orderly end.
+    """
+    words = [binary(name)]
+    if VALGRIND:
+        words = [shutil.which("valgrind") or "valgrind", "--quiet",
+                 "--log-file=%s/valgrind-%%p.log" % logdir, "--vgdb=no", "--fair-sched=try",
+                 "--leak-check=full", "--show-leak-kinds=definite",
+                 "--errors-for-leak-kinds=definite", "--num-callers=30",
+                 "--suppressions=" + SUPPRESSIONS] + words
+    return words
+
+
 class Causeway:
     """One causewayd on a host. `conf` is a dict as the file: {"gateway": {...}, "sites": [...]}."""
 
@@ -64,8 +83,8 @@ class Causeway:
     def start(self, *options, wait=True):
         """Start the daemon; with wait, until its control socket answers."""
         self.write_conf()
-        self.process = self.host.start("causewayd", [binary("causewayd"), "-f", CONF]
-                                       + list(options), self.extra_env)
+        self.process = self.host.start("causewayd", command("causewayd", self.host.logdir)
+                                       + ["-f", CONF] + list(options), self.extra_env)
         if wait:
             wait_for(self._answers, 20, "causewayd on %s to answer" % self.host.name,
                      poll_s=0.02)
@@ -80,7 +99,7 @@ class Causeway:
     def check(self):
         """causewayd -n -f FILE: (exit code, output)."""
         self.write_conf()
-        return self.host.rc([binary("causewayd"), "-n", "-f", CONF])
+        return self.host.rc(command("causewayd", self.host.logdir) + ["-n", "-f", CONF])
 
     def stop(self):
         """SIGTERM and wait for the orderly end; returns the exit code."""

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from .wait import Failure
+from .wait import PATIENCE, Failure
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWPID, CLONE_NEWNET = (
     0x00020000, 0x04000000, 0x20000000, 0x40000000)
@@ -73,7 +73,8 @@ class Process:
             self.popen.send_signal(number)
 
     def stop(self, timeout_s=20):
-        """SIGTERM and wait; returns the exit code. Fails when it does not end."""
+        """SIGTERM and wait, longer on slow kernels; returns the exit code. Fails when it does not end."""
+        timeout_s *= PATIENCE
         self.signal(signal.SIGTERM)
         try:
             return self.popen.wait(timeout_s)
