@@ -78,3 +78,5 @@ CW_LOG_ID(BGP_ANNOUNCE_LIMIT, 1513, "More prefixes were to be announced than ann
 	  "Put neighbouring networks together, or raise announce-limit if the neighbour takes more.")
 CW_LOG_ID(BGP_ROUTE_FOREIGN, 1514, "A learned route can't be installed: a route of somebody else with the same destination and metric is there.",
 	  "Take that route away, or choose another learned-metric.")
+CW_LOG_ID(BGP_MRT, 1515, "The file of mrt-file can't be written.",
+	  "See the reason; with the unit's sandbox the folder needs ReadWritePaths= in a drop-in.")

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bgp/bgp_policy.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "bgp/bgp_route_view.h"
 
 static const struct {
 	const char *name, *text;
@@ -37,6 +40,13 @@ const char *cw_bgp_refusal_name(enum cw_bgp_refusal refusal)
 const char *cw_bgp_refusal_text(enum cw_bgp_refusal refusal)
 {
 	return (unsigned)refusal < CW_BGP_REFUSAL_COUNT ? refusals[refusal].text : "unknown";
+}
+
+_Static_assert(CW_BGP_REFUSAL_COUNT <= CW_BGP_VIEW_REFUSALS_MAX, "a view holds them all");
+
+const char *cw_bgp_view_refusal_name(size_t i)
+{
+	return i < CW_BGP_REFUSAL_COUNT ? refusals[i].name : "unknown";
 }
 
 /* Is `in` the prefix itself or inside it? */
@@ -201,6 +211,16 @@ enum cw_bgp_refusal cw_bgp_policy_import_prefix(const struct cw_bgp_policy *poli
 
 /* ---- out ---- */
 
+static int by_prefix(const void *a, const void *b)
+{
+	return cw_prefix_compare(a, b);
+}
+
+static bool announced(const struct cw_prefixes *sorted, const struct cw_prefix *prefix)
+{
+	return sorted->n && bsearch(prefix, sorted->v, sorted->n, sizeof(*sorted->v), by_prefix);
+}
+
 static bool named(const struct cw_prefixes *list, const struct cw_prefix *prefix)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -240,7 +260,7 @@ uint8_t cw_bgp_policy_admit(void *user, const struct cw_prefix *prefix,
 	if (!from) {
 		if (aggregate)
 			return CW_BGP_ADMITTED;
-		if (!named(&p->conf->announce, prefix))
+		if (!announced(&p->announce, prefix))
 			return CW_BGP_REFUSED_NOT_ANNOUNCED;
 		/* What `announce` names goes out, also where an aggregate covers it. */
 		return CW_BGP_ADMITTED;

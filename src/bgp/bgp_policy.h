@@ -67,6 +67,7 @@ struct cw_bgp_policy {
 	const struct cw_bgp_policy_common *common;
 	const struct cw_bgp_conf *conf;
 	const struct cw_site_conf *site;
+	struct cw_prefixes announce; /* of the conf, in the order of cw_prefix_compare() */
 	uint32_t peer_asn;
 	struct cw_addr next_hop[CW_BGP_FAMILIES]; /* that we announce: ourselves; family NONE: can't */
 	/* site of a source of the rib; NULL: our own routes */

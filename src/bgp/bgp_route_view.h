@@ -10,6 +10,9 @@
 
 #define CW_BGP_VIEW_REFUSALS_MAX 24
 
+/* Stable name of a reason why routes are refused, "own-as". Never NULL. */
+const char *cw_bgp_view_refusal_name(size_t i);
+
 /* How many prefixes of one family went which way. */
 struct cw_bgp_view_routes {
 	uint32_t received;  /* that the peer has announced */

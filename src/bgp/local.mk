@@ -33,3 +33,11 @@ libcw_bgp_a_SOURCES = \
 	src/bgp/bgp_store.h \
 	src/bgp/bgp_table.c \
 	src/bgp/bgp_table.h
+
+cw_bgp_policy_tests = tests/unit/test_bgp_policy
+check_PROGRAMS += $(cw_bgp_policy_tests)
+TESTS += $(cw_bgp_policy_tests)
+
+tests_unit_test_bgp_policy_SOURCES = tests/unit/test_bgp_policy.c
+tests_unit_test_bgp_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_policy_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)

@@ -27,6 +27,7 @@
 #define CW_CONF_PAIRS_MAX 100	   /* selector pairs of one tunnel; Azure's own limit too */
 #define CW_CONF_PROPOSALS_MAX 16
 #define CW_CONF_NETWORKS_MAX 1000  /* prefixes of one site; Azure's own limit too */
+#define CW_CONF_ANNOUNCE_MAX 10000 /* prefixes announced to a site */
 
 struct cw_pool;
 

@@ -49,7 +49,7 @@ static const struct cw_setting settings[] = {
 	  .help = "Address that we speak BGP from, for tunnels that don't say: not the public "
 		  "one. Where no interface of the machine has it, the tunnels' interfaces get it." },
 	{ .name = "announce", .levels = CW_LEVEL_GATEWAY, .home = G(announce),
-	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
+	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_ANNOUNCE_MAX,
 	  .help = "What is announced to every site by BGP. Without it: networks." },
 	{ .name = "aggregates", .levels = CW_LEVEL_GATEWAY, .home = G(aggregates),
 	  .type = CW_TYPE_NETWORKS, .max = CW_CONF_NETWORKS_MAX,
@@ -294,7 +294,7 @@ static const struct cw_setting settings[] = {
 	  .type = CW_TYPE_NUMBER32, .max = UINT32_MAX,
 	  .help = "Preference of the peer's routes here; higher wins before all else." },
 	{ .name = "announce", .levels = BOTH, .home = T(bgp.announce), .type = CW_TYPE_NETWORKS,
-	  .max = CW_CONF_NETWORKS_MAX, .help = "As in gateway, to this site or tunnel." },
+	  .max = CW_CONF_ANNOUNCE_MAX, .help = "As in gateway, to this site or tunnel." },
 	{ .name = "med", .levels = BOTH, .home = T(bgp.med), .type = CW_TYPE_NUMBER64,
 	  .max = UINT32_MAX,
 	  .help = "MULTI_EXIT_DISC of what we announce; the peer prefers the lower." },

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "ctl/ctl.h"
+#include "ctl/ctl_bgp.h"
 #include "ctl/ctl_show.h"
 
 /* What members a command has beside "cmd". */
@@ -17,6 +18,9 @@ enum {
 	WHAT = 4,
 	LINES = 8,
 	ORDER = 16,
+	PEER_MAY = 32,
+	PEER_MUST = 64,
+	ROUTES = 128,
 };
 
 static const struct {
@@ -30,6 +34,10 @@ static const struct {
 	[CW_CTL_REKEY] = { "rekey", TUNNEL_MUST | WHAT | ORDER },
 	[CW_CTL_LOG] = { "log", LINES },
 	[CW_CTL_VERSION] = { "version", 0 },
+	[CW_CTL_BGP] = { "bgp", PEER_MAY },
+	[CW_CTL_BGP_REFRESH] = { "bgp-refresh", PEER_MUST | ORDER },
+	[CW_CTL_BGP_RESET] = { "bgp-reset", PEER_MUST | ORDER },
+	[CW_CTL_ROUTES] = { "routes", ROUTES },
 };
 
 const char *cw_ctl_cmd_name(enum cw_ctl_cmd cmd)
@@ -59,7 +67,7 @@ static enum cw_rc parse_cmd(
 	}
 	snprintf(reterr, size,
 		"unknown command \"%.32s\"; known are status, up, down, restart, rekey, log, "
-		"version",
+		"version, bgp, bgp-refresh, bgp-reset, routes",
 		name);
 	return CW_E_INVALID;
 }
@@ -109,6 +117,76 @@ static enum cw_rc parse_lines(
 	return CW_OK;
 }
 
+static enum cw_rc parse_peer(const char *key, const json_t *value, struct cw_ctl_request *req,
+	char *reterr, size_t size)
+{
+	const char *name = json_string_value(value);
+	size_t len = name ? strlen(name) : 0;
+
+	if (len == 0 || len >= sizeof(req->peer)) {
+		snprintf(reterr, size, "\"%s\" must be a tunnel's name or a neighbour's address", key);
+		return CW_E_INVALID;
+	}
+	memcpy(req->peer, name, len + 1);
+	return CW_OK;
+}
+
+static enum cw_rc parse_prefix(const char *key, const json_t *value, struct cw_prefix *ret_prefix,
+	bool *ret_has, char *reterr, size_t size)
+{
+	const char *s = json_string_value(value);
+
+	if (!s || cw_prefix_parse(s, ret_prefix) != CW_OK) {
+		snprintf(reterr, size, "\"%s\" must be a prefix, as \"10.20.0.0/16\", or an address", key);
+		return CW_E_INVALID;
+	}
+	*ret_prefix = cw_prefix_network(ret_prefix);
+	*ret_has = true;
+	return CW_OK;
+}
+
+/* "received" and "advertised" name a neighbour, "best" is true. */
+static enum cw_rc parse_routes(const char *key, const json_t *value, struct cw_ctl_request *req,
+	char *reterr, size_t size)
+{
+	static const struct {
+		const char *name;
+		enum cw_bgp_route_kind kind;
+	} kinds[] = { { "best", CW_BGP_ROUTES_BEST },
+		      { "received", CW_BGP_ROUTES_RECEIVED },
+		      { "advertised", CW_BGP_ROUTES_ADVERTISED } };
+	json_int_t n = json_integer_value(value);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(key, kinds[i].name) != 0)
+			continue;
+		if (req->query.kind != CW_BGP_ROUTES_ALL) {
+			snprintf(reterr, size, "one of \"best\", \"received\" and \"advertised\" at a time");
+			return CW_E_INVALID;
+		}
+		req->query.kind = kinds[i].kind;
+		if (kinds[i].kind != CW_BGP_ROUTES_BEST)
+			return parse_peer(key, value, req, reterr, size);
+		if (json_is_true(value))
+			return CW_OK;
+		snprintf(reterr, size, "\"best\" must be true");
+		return CW_E_INVALID;
+	}
+	if (strcmp(key, "prefix") == 0)
+		return parse_prefix(key, value, &req->query.prefix, &req->query.has_prefix, reterr, size);
+	if (strcmp(key, "after") == 0)
+		return parse_prefix(key, value, &req->query.after, &req->query.has_after, reterr, size);
+	if (strcmp(key, "max") == 0 && n >= 1 && n <= CW_CTL_ROUTES_MAX) {
+		req->query.max = (size_t)n;
+		return CW_OK;
+	}
+	if (strcmp(key, "max") == 0)
+		snprintf(reterr, size, "\"max\" must be a whole number from 1 to %d", CW_CTL_ROUTES_MAX);
+	else
+		snprintf(reterr, size, "command \"routes\" has no member \"%.32s\"", key);
+	return CW_E_INVALID;
+}
+
 static enum cw_rc parse_members(json_t *root, struct cw_ctl_request *req, char *reterr, size_t size)
 {
 	unsigned traits = cmds[req->cmd].traits;
@@ -126,6 +204,10 @@ static enum cw_rc parse_members(json_t *root, struct cw_ctl_request *req, char *
 			rc = parse_what(value, req, reterr, size);
 		else if (strcmp(key, "lines") == 0 && traits & LINES)
 			rc = parse_lines(value, req, reterr, size);
+		else if (strcmp(key, "peer") == 0 && traits & (PEER_MAY | PEER_MUST))
+			rc = parse_peer(key, value, req, reterr, size);
+		else if (traits & ROUTES)
+			rc = parse_routes(key, value, req, reterr, size);
 		else
 			snprintf(reterr, size, "command \"%s\" has no member \"%.32s\"",
 				cmds[req->cmd].name, key);
@@ -134,6 +216,10 @@ static enum cw_rc parse_members(json_t *root, struct cw_ctl_request *req, char *
 	}
 	if (traits & TUNNEL_MUST && !req->tunnel[0]) {
 		snprintf(reterr, size, "command \"%s\" needs a \"tunnel\"", cmds[req->cmd].name);
+		return CW_E_INVALID;
+	}
+	if (traits & PEER_MUST && !req->peer[0]) {
+		snprintf(reterr, size, "command \"%s\" needs a \"peer\"", cmds[req->cmd].name);
 		return CW_E_INVALID;
 	}
 	if (traits & WHAT && !json_object_get(root, "what")) {
@@ -147,7 +233,7 @@ static enum cw_rc parse_members(json_t *root, struct cw_ctl_request *req, char *
 enum cw_rc cw_ctl_request_parse(
 	const char *text, size_t len, struct cw_ctl_request *ret_request, char *reterr, size_t size)
 {
-	struct cw_ctl_request req = { .lines = CW_CTL_LOG_LINES };
+	struct cw_ctl_request req = { .lines = CW_CTL_LOG_LINES, .query.max = CW_CTL_ROUTES_MAX };
 	json_error_t error;
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 	enum cw_rc rc;
@@ -366,6 +452,15 @@ static char *answer_version(const struct cw_ctl_port *port, enum cw_rc *ret_rc)
 		cw_ctl_show_text(gateway.ike_engine), "kernel", cw_ctl_show_text(gateway.kernel)));
 }
 
+static char *answer_bgp(
+	const struct cw_ctl_request *req, const struct cw_ctl_port *port, enum cw_rc *ret_rc)
+{
+	char text[512] = "";
+	json_t *json = cw_ctl_bgp_answer(req, port, ret_rc, text, sizeof(text));
+
+	return *ret_rc == CW_OK ? to_line(json) : cw_ctl_refusal(*ret_rc, text);
+}
+
 char *cw_ctl_request_answer(
 	const struct cw_ctl_request *request, const struct cw_ctl_port *port, enum cw_rc *ret_rc)
 {
@@ -381,6 +476,11 @@ char *cw_ctl_request_answer(
 	case CW_CTL_RESTART:
 	case CW_CTL_REKEY:
 		return answer_order(request, port, ret_rc);
+	case CW_CTL_BGP:
+	case CW_CTL_BGP_REFRESH:
+	case CW_CTL_BGP_RESET:
+	case CW_CTL_ROUTES:
+		return answer_bgp(request, port, ret_rc);
 	case CW_CTL_CMD_COUNT:
 		break;
 	}

@@ -13,6 +13,7 @@
 
 #include "base/name.h"
 #include "base/rc.h"
+#include "bgp/bgp_route_view.h"
 
 struct cw_ctl_port;
 
@@ -24,9 +25,14 @@ enum cw_ctl_cmd {
 	CW_CTL_REKEY,
 	CW_CTL_LOG,
 	CW_CTL_VERSION,
+	CW_CTL_BGP,
+	CW_CTL_BGP_REFRESH,
+	CW_CTL_BGP_RESET,
+	CW_CTL_ROUTES,
 	CW_CTL_CMD_COUNT,
 };
 
+#define CW_CTL_ROUTES_MAX 1000 /* prefixes in one answer */
 #define CW_CTL_LOG_LINES 50 /* where the request names no number */
 
 struct cw_ctl_request {
@@ -34,6 +40,8 @@ struct cw_ctl_request {
 	char tunnel[CW_TUNNEL_NAME_MAX + 1]; /* "": none named. For status a site's name will do. */
 	bool child;                          /* REKEY: the CHILD_SAs, else the IKE_SA */
 	size_t lines;                        /* LOG */
+	char peer[CW_TUNNEL_NAME_MAX + 1];   /* BGP...: a tunnel's name or an address; "": none named */
+	struct cw_bgp_route_query query;     /* ROUTES */
 };
 
 const char *cw_ctl_cmd_name(enum cw_ctl_cmd cmd);

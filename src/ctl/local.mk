@@ -3,6 +3,8 @@
 noinst_LIBRARIES += libcw_ctl.a
 libcw_ctl_a_SOURCES = \
 	src/ctl/ctl.h \
+	src/ctl/ctl_bgp.c \
+	src/ctl/ctl_bgp.h \
 	src/ctl/ctl_request.c \
 	src/ctl/ctl_request.h \
 	src/ctl/ctl_server.c \
@@ -16,7 +18,7 @@ cw_ctl_tests = \
 	tests/unit/test_ctl_show
 check_PROGRAMS += $(cw_ctl_tests)
 TESTS += $(cw_ctl_tests)
-cw_ctl_test_libs = libcw_ctl.a libcw_io.a libcw_tunnel.a libcw_base.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+cw_ctl_test_libs = libcw_ctl.a libcw_io.a libcw_tunnel.a libcw_bgp.a libcw_wire.a libcw_base.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_ctl_request_SOURCES = \
 	tests/unit/test_ctl_request.c \

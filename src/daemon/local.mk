@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 
+# BGP as the daemon runs it; by itself, so that it can be tried without tunnels.
+noinst_LIBRARIES += libcw_speaker.a
+libcw_speaker_a_SOURCES = \
+	src/daemon/speaker.c \
+	src/daemon/speaker.h \
+	src/daemon/speaker_conn.c \
+	src/daemon/speaker_mrt.c \
+	src/daemon/speaker_priv.h \
+	src/daemon/speaker_route.c \
+	src/daemon/speaker_view.c
+
 if WITH_CHARON
 sbin_PROGRAMS += causewayd
 causewayd_SOURCES = \
@@ -17,10 +28,13 @@ causewayd_SOURCES = \
 causewayd_CPPFLAGS = $(AM_CPPFLAGS) -DCW_SYSCONFDIR='"$(sysconfdir)"'
 causewayd_LDFLAGS = $(CW_CHARON_LINK)
 causewayd_LDADD = \
+	libcw_speaker.a \
 	libcw_ctl.a \
 	libcw_charon.a \
 	libcw_nl.a \
 	libcw_tunnel.a \
+	libcw_bgp.a \
+	libcw_wire.a \
 	libcw_conf.a \
 	libcw_io.a \
 	libcw_base.a \

@@ -158,7 +158,7 @@ static void write_queued(struct conn *c)
 			continue;
 		if (n <= 0) {
 			/* An error other than this shows when reading, with what the peer said before. */
-			c->blocked = n == 0 || errno == EAGAIN || errno == EWOULDBLOCK;
+			c->blocked = n == 0 || errno == EAGAIN;
 			if (!c->blocked)
 				c->n_out = 0;
 			break;

@@ -49,6 +49,7 @@ struct neighbour {
 	struct cw_bgp_peer *machine;
 	struct cw_bgp_out *out;
 	struct cw_bgp_policy policy;
+	struct cw_prefix *announce; /* owned: for the policy, sorted */
 	struct cw_bgp_export export;
 	uint16_t source; /* in the rib */
 	struct conn conns[CW_BGP_CONNS];
@@ -68,6 +69,7 @@ struct neighbour {
 	int64_t last_fault_wall_s;
 	struct cw_time fault_logged_at;
 	uint32_t faults_unlogged;
+	bool surplus_said;
 	uint64_t refusals_logged; /* bit: this reason was said since the session is up */
 };
 

@@ -60,6 +60,11 @@ static const struct cw_site_conf *site_of(void *arg, uint16_t source)
 	return source < sp->n_sources ? sp->site_of[source] : NULL;
 }
 
+static int by_prefix(const void *a, const void *b)
+{
+	return cw_prefix_compare(a, b);
+}
+
 static enum cw_rc add_neighbour(struct cw_speaker *sp, struct neighbour *nb)
 {
 	const struct cw_bgp_conf *b = &nb->conf->bgp;
@@ -75,6 +80,12 @@ static enum cw_rc add_neighbour(struct cw_speaker *sp, struct neighbour *nb)
 
 	if (rc != CW_OK)
 		return rc;
+	nb->announce = malloc((b->announce.n + 1) * sizeof(*nb->announce));
+	if (!nb->announce)
+		return CW_E_NO_MEMORY;
+	if (b->announce.n)
+		memcpy(nb->announce, b->announce.v, b->announce.n * sizeof(*nb->announce));
+	qsort(nb->announce, b->announce.n, sizeof(*nb->announce), by_prefix);
 	/* Neighbours are never added or removed while it runs, so that source i + 1 is neighbour i. */
 	if (nb->source != (uint16_t)(nb - sp->v + 1))
 		return CW_E_BUG;
@@ -83,6 +94,7 @@ static enum cw_rc add_neighbour(struct cw_speaker *sp, struct neighbour *nb)
 		.common = &sp->common,
 		.conf = b,
 		.site = nb->conf->site,
+		.announce = { nb->announce, b->announce.n },
 		.peer_asn = nb->conf->site->asn,
 		.next_hop[CW_BGP_IPV4] = b->local,
 		.site_of = site_of,
@@ -185,6 +197,8 @@ void cw_speaker_routes_free(struct cw_speaker *sp)
 	}
 	cw_bgp_rib_free(sp->rib);
 	cw_bgp_store_free(sp->store);
+	for (size_t i = 0; i < sp->n; i++)
+		free(sp->v[i].announce);
 	free(sp->site_of);
 	free(sp->outer);
 	free(sp->own);
@@ -622,6 +636,20 @@ enum cw_rc cw_speaker_watch_fib(struct cw_speaker *sp)
 	return cw_loop_watch(sp->loop, cw_fib_fd(sp->fib), CW_LOOP_READ, on_fib, sp);
 }
 
+/* BL-127: said when it begins, not for every prefix. */
+static void note_surplus(struct neighbour *nb)
+{
+	uint32_t surplus = 0;
+
+	for (int f = 0; f < CW_BGP_FAMILIES; f++)
+		surplus += cw_bgp_out_count(nb->out, (enum cw_bgp_family)f)->surplus;
+	if (surplus && !nb->surplus_said)
+		cw_log(CW_LOG_WARNING, CW_LOG_BGP_ANNOUNCE_LIMIT, nb->conf->name,
+		       "%" PRIu32 " prefixes beyond announce-limit %" PRIu32 " are not announced to it", surplus,
+		       nb->conf->bgp.announce_limit);
+	nb->surplus_said = surplus > 0;
+}
+
 static bool pump(struct cw_speaker *sp, size_t i)
 {
 	struct neighbour *nb = &sp->v[i];
@@ -631,6 +659,8 @@ static bool pump(struct cw_speaker *sp, size_t i)
 	if (!nb->up || !nb->out_started || conn == CW_BGP_CONNS)
 		return cw_bgp_out_work(nb->out, OUT_BUDGET);
 	walking = cw_bgp_out_work(nb->out, OUT_BUDGET);
+	if (!walking)
+		note_surplus(nb);
 	more = !nb->conns[conn].blocked && cw_speaker_conn_pump(sp, &nb->conns[conn]);
 	for (int f = 0; f < CW_BGP_FAMILIES && nb->up; f++) {
 		struct cw_bgp_event ev = { .kind = CW_BGP_EV_SENT_ALL, .family = (enum cw_bgp_family)f };

@@ -192,7 +192,7 @@ enum cw_rc cw_tcp_accept(int listen_fd, int *ret_fd, struct cw_addr *ret_remote,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
 		/* accept(2): errors of the connection itself; the next one may be fine */
 	} while (fd < 0 && (errno == EINTR || errno == ECONNABORTED || errno == EPROTO));
-	if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+	if (fd < 0 && errno == EAGAIN)
 		return CW_E_BUSY;
 	if (fd < 0 || getsockname(fd, (struct sockaddr *)&local, &local_len) != 0)
 		return failed(fd, reterr);
