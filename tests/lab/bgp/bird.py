@@ -17,7 +17,7 @@ class Bird(Daemon):
 
     name = "bird"
     programs = ("/usr/sbin/bird", "/usr/sbin/birdc")
-    features = frozenset(("fib", "gr-helper", "gr-restarter", "as2", "ask-refresh", "ipv6"))
+    features = frozenset(("fib", "gr-helper", "gr-restarter", "answer-refresh", "as2", "ask-refresh", "ipv6"))
 
     def write_conf(self):
         s = self.session

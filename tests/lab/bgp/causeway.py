@@ -23,7 +23,7 @@ class Causeway(Daemon):
     a BIRD on a third host, through `transit`."""
 
     name = "causeway"
-    features = frozenset(("fib", "gr-helper", "gr-restarter", "ask-refresh", "ipv6"))
+    features = frozenset(("fib", "gr-helper", "gr-restarter", "ask-refresh", "answer-refresh", "ipv6"))
 
     def prepare(self):
         build = os.environ.get("CW_BUILD", "build")

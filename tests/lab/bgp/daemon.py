@@ -103,7 +103,7 @@ class Daemon:
 
     name = "none"
     programs = ()               # without them it can't run here
-    features = frozenset()      # of "fib", "gr-helper", "gr-restarter", "as2", "ask-refresh", "ipv6"
+    features = frozenset()      # of "fib", "gr-helper", "gr-restarter", "as2", "ask-refresh", ...
     default_med = None          # what it sends for a route without
     reconnect_s = 15            # it is back within that time after a session was lost
 

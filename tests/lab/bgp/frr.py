@@ -18,7 +18,7 @@ class Frr(Daemon):
     name = "frr"
     programs = (LIB + "bgpd", LIB + "zebra", "/usr/bin/vtysh")
     default_med = 0
-    features = frozenset(("fib", "gr-helper", "gr-restarter", "ask-refresh", "ipv6"))
+    features = frozenset(("fib", "gr-helper", "gr-restarter", "ask-refresh", "answer-refresh", "ipv6"))
 
     def prepare(self):
         add_user(self.host, "frr")
@@ -33,8 +33,6 @@ class Frr(Daemon):
         lines = ["log stdout", "router bgp %d" % s.asn, " bgp router-id %s" % s.router_id,
                  " no bgp ebgp-requires-policy", " no bgp network import-check",
                  " no bgp default ipv4-unicast", " no bgp suppress-duplicates"]
-        # Graceful restart is never off, without gr_s it is a helper: FRR answers ROUTE-REFRESH after its
-        # End-of-RIB alone.
         if s.gr_s:
             lines += [" bgp graceful-restart", " bgp graceful-restart restart-time %d" % s.gr_s,
                       " bgp graceful-restart preserve-fw-state"]

@@ -22,7 +22,7 @@ class Gobgp(Daemon):
 
     name = "gobgp"
     programs = ("/usr/bin/gobgpd", "/usr/bin/gobgp")
-    features = frozenset(("gr-helper", "gr-restarter", "ipv6"))
+    features = frozenset(("gr-helper", "gr-restarter", "answer-refresh", "ipv6"))
 
     def write_conf(self):
         s = self.session
