@@ -375,6 +375,20 @@ static bool has_restarted(const struct turn *t)
 	return any && cw_time_diff_us(t->now, p->up_at) >= CW_BGP_RESTARTED_MIN_S * 1000000LL;
 }
 
+/*
+ * A peer that connects again has perhaps lost its end of the old connection: a sign of life on it then brings
+ * TCP's reset at once, long before the hold time is over. Not more than one a second, RFC 4271 4.4.
+ */
+static void probe(struct turn *t, enum cw_bgp_conn up)
+{
+	struct cw_bgp_peer *p = t->p;
+
+	if (cw_time_is_never(p->probed_at) || cw_time_diff_us(t->now, p->probed_at) >= 1000000) {
+		p->probed_at = t->now;
+		cw_bgp_keepalive(t, up);
+	}
+}
+
 void cw_bgp_conn_accept(struct turn *t)
 {
 	struct cw_bgp_peer *p = t->p;
@@ -393,6 +407,7 @@ void cw_bgp_conn_accept(struct turn *t)
 	if (up < CW_BGP_CONNS) {
 		if (!has_restarted(t)) {
 			refuse(t, CW_BGP_CEASE_COLLISION);
+			probe(t, up);
 			return;
 		}
 		cw_bgp_conn_end(t, up,

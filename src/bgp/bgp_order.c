@@ -168,12 +168,17 @@ void cw_bgp_order_net_down(struct turn *t)
 	p->net_down = true;
 	if (!p->started)
 		return;
-	p->wait = CW_BGP_WAIT_NET;
-	p->retry_due = p->idle_due = CW_TIME_NEVER;
+	/* A peer that announced too much does so again, whatever its way here does meanwhile. */
+	if (p->wait != CW_BGP_WAIT_PREFIXES) {
+		p->wait = CW_BGP_WAIT_NET;
+		p->idle_due = CW_TIME_NEVER;
+	}
+	p->retry_due = CW_TIME_NEVER;
 	cw_bgp_conn_end_all(t,
 		&(struct ending){ .cause = CW_BGP_CAUSE_NET_DOWN, .hard = true, .discard = true,
 			.after = AFTER_ORDER });
-	cw_bgp_set_cause(t, CW_BGP_CAUSE_NET_DOWN, NULL);
+	if (p->wait == CW_BGP_WAIT_NET)
+		cw_bgp_set_cause(t, CW_BGP_CAUSE_NET_DOWN, NULL);
 	cw_bgp_sweep_all(t);
 }
 
@@ -184,7 +189,7 @@ void cw_bgp_order_net_up(struct turn *t)
 	if (!p->net_down)
 		return;
 	p->net_down = false;
-	if (!p->started)
+	if (p->wait != CW_BGP_WAIT_NET)
 		return;
 	p->failures = 0;
 	cw_bgp_begin(t);

@@ -18,7 +18,7 @@ struct cw_bgp_peer *cw_bgp_peer_new(
 	p->random = seed ? seed : 1;
 	p->since = now;
 	p->wait = CW_BGP_WAIT_START;
-	p->retry_due = p->idle_due = p->defer_due = p->restart_due = CW_TIME_NEVER;
+	p->retry_due = p->idle_due = p->defer_due = p->restart_due = p->probed_at = CW_TIME_NEVER;
 	p->codec.max = CW_BGP_MSG_MAX;
 	for (unsigned i = 0; i < CW_BGP_CONNS; i++)
 		p->conn[i] = cw_bgp_conn_none;

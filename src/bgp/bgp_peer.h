@@ -18,7 +18,8 @@
  * by the side with the higher identifier stays, of equal ones by the one with the higher AS number. Once
  * one is in OPEN_CONFIRM, the other's OPEN is held back until that one is established (then the other goes) or
  * lost (then it proceeds): so neither end can give up the connection that the other has just chosen. An
- * established one always wins. The loser gets Cease 6/7 and it counts as no failure.
+ * established one always wins. The loser gets Cease 6/7 and it counts as no failure. (A KEEPALIVE on the winner
+ * then shows whether the peer still has it: if not, TCP's reset comes long before the hold timer.)
  *
  * Where RFC 4271 leaves a choice or was given up by practice:
  *   - a connection that fails before our OPEN leads to ACTIVE also without DelayOpen: the peer may come meanwhile;

@@ -95,6 +95,7 @@ struct cw_bgp_peer {
 
 	/* the session, or the last one */
 	struct cw_time up_at;
+	struct cw_time probed_at; /* another connection made us ask whether the first still lives */
 	uint32_t times_up;
 	struct cw_bgp_codec codec;
 	bool refresh, enhanced, gr, gr_notification;

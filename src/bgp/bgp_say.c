@@ -180,8 +180,8 @@ static bool is_news(struct turn *t, const struct ending *e)
 void cw_bgp_say_ended(struct turn *t, bool was_up, struct cw_time up_at, const struct ending *e)
 {
 	char after[32] = "", next[96], bytes[2 * HEX_MAX + 16];
-	const char *remedy = cw_bgp_cause_remedy(e->cause);
 	bool has_why = e->why && e->why[0], news = is_news(t, e);
+	const char *remedy = news ? cw_bgp_cause_remedy(e->cause) : "";
 
 	what_next(t->p, t->now, next, sizeof(next));
 	hex(e->notify && e->bad ? e->data : (struct cw_span){ 0 }, bytes, sizeof(bytes));
