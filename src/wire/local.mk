@@ -18,13 +18,24 @@ libcw_wire_a_SOURCES = \
 	src/wire/bgp_update.h
 
 cw_wire_tests = \
-	tests/unit/test_bgp_msg
+	tests/unit/test_bgp_attr \
+	tests/unit/test_bgp_msg \
+	tests/unit/test_bgp_update
 check_PROGRAMS += $(cw_wire_tests)
 TESTS += $(cw_wire_tests)
 
 cw_wire_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 cw_wire_test_libs = libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+cw_wire_test_common = tests/unit/bgp_bytes.c tests/unit/bgp_bytes.h
 
-tests_unit_test_bgp_msg_SOURCES = tests/unit/test_bgp_msg.c tests/unit/bgp_bytes.c tests/unit/bgp_bytes.h
+tests_unit_test_bgp_attr_SOURCES = tests/unit/test_bgp_attr.c $(cw_wire_test_common)
+tests_unit_test_bgp_attr_CPPFLAGS = $(cw_wire_test_cppflags)
+tests_unit_test_bgp_attr_LDADD = $(cw_wire_test_libs)
+
+tests_unit_test_bgp_msg_SOURCES = tests/unit/test_bgp_msg.c $(cw_wire_test_common)
 tests_unit_test_bgp_msg_CPPFLAGS = $(cw_wire_test_cppflags)
 tests_unit_test_bgp_msg_LDADD = $(cw_wire_test_libs)
+
+tests_unit_test_bgp_update_SOURCES = tests/unit/test_bgp_update.c $(cw_wire_test_common)
+tests_unit_test_bgp_update_CPPFLAGS = $(cw_wire_test_cppflags)
+tests_unit_test_bgp_update_LDADD = $(cw_wire_test_libs)
