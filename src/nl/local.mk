@@ -46,7 +46,9 @@ libcw_nl_a_SOURCES = \
 libcw_nl_a_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
 
 cw_nl_tests = \
+	tests/unit/test_fib_table \
 	tests/unit/test_kernel_sa \
+	tests/unit/test_nexthop_msg \
 	tests/unit/test_nl_sock \
 	tests/unit/test_route_msg \
 	tests/unit/test_xfrm_msg
@@ -55,6 +57,14 @@ TESTS += $(cw_nl_tests)
 
 cw_nl_test_cppflags = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(MNL_CFLAGS)
 cw_nl_test_libs = libcw_nl.a libcw_base.a $(MNL_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_fib_table_SOURCES = tests/unit/test_fib_table.c
+tests_unit_test_fib_table_CPPFLAGS = $(cw_nl_test_cppflags)
+tests_unit_test_fib_table_LDADD = $(cw_nl_test_libs)
+
+tests_unit_test_nexthop_msg_SOURCES = tests/unit/test_nexthop_msg.c tests/unit/vector.c tests/unit/vector.h
+tests_unit_test_nexthop_msg_CPPFLAGS = $(cw_nl_test_cppflags)
+tests_unit_test_nexthop_msg_LDADD = $(cw_nl_test_libs)
 
 tests_unit_test_kernel_sa_SOURCES = tests/unit/test_kernel_sa.c
 tests_unit_test_kernel_sa_CPPFLAGS = $(cw_nl_test_cppflags)

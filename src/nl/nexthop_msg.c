@@ -225,18 +225,23 @@ static bool put_ways(struct nlmsghdr *nlh, size_t size, const struct cw_nl_learn
 	return true;
 }
 
-static bool put_way(struct nlmsghdr *nlh, size_t size, const struct cw_nl_learned *route)
+/* The way in two parts, around what else a route has: iproute2's order, so that bytes compare. */
+static bool put_first_part(struct nlmsghdr *nlh, size_t size, const struct cw_nl_learned *route)
 {
-	const struct cw_fib_hop *hop = route->hops;
-
 	if (route->nexthop)
 		return cw_nl_put_u32(nlh, size, RTA_NH_ID, route->nexthop);
-	if (route->n == 0)
+	return route->n != 1 ||
+	       put_gateway(nlh, size, route->dst.addr.family, &route->hops->gateway);
+}
+
+static bool put_last_part(struct nlmsghdr *nlh, size_t size, const struct cw_nl_learned *route)
+{
+	if (route->nexthop || route->n == 0)
 		return true;
 	if (route->n > 1)
 		return put_ways(nlh, size, route);
-	return hop->ifindex > 0 && put_gateway(nlh, size, route->dst.addr.family, &hop->gateway) &&
-	       cw_nl_put_u32(nlh, size, RTA_OIF, (uint32_t)hop->ifindex);
+	return route->hops->ifindex > 0 &&
+	       cw_nl_put_u32(nlh, size, RTA_OIF, (uint32_t)route->hops->ifindex);
 }
 
 /* IPv4: what is on a device without a gateway has link scope. */
@@ -271,9 +276,10 @@ static size_t build_learned(
 		rtm.rtm_flags = RTNH_F_ONLINK;
 	memcpy(mnl_nlmsg_get_payload(nlh), &rtm, sizeof(rtm));
 	if ((route->dst.len && !put_addr(nlh, size, RTA_DST, &route->dst.addr)) ||
-		(route->table > 255 && !cw_nl_put_u32(nlh, size, RTA_TABLE, route->table)) ||
+		!put_first_part(nlh, size, route) ||
 		(route->metric && !cw_nl_put_u32(nlh, size, RTA_PRIORITY, route->metric)) ||
-		!put_way(nlh, size, route))
+		(route->table > 255 && !cw_nl_put_u32(nlh, size, RTA_TABLE, route->table)) ||
+		!put_last_part(nlh, size, route))
 		return 0;
 	return nlh->nlmsg_len;
 }

@@ -564,6 +564,126 @@ static void test_batch_lost(void **state)
 	assert_int_equal(cw_nl_batch(f->sock, buf, len - 20, acks, 3), CW_E_BUG);
 }
 
+/* ---- bulk ---- */
+
+struct refusals {
+	struct {
+		size_t index;
+		int err;
+		uint32_t value; /* of the request */
+		char text[160];
+	} list[8];
+	size_t n;
+};
+
+static void on_refused(
+	size_t index, const struct nlmsghdr *request, const struct cw_kernel_err *err, void *arg)
+{
+	struct refusals *r = arg;
+
+	assert_true(r->n < 8);
+	r->list[r->n].index = index;
+	r->list[r->n].err = err->err;
+	assert_true(cw_nl_head(request, request->nlmsg_len, &r->list[r->n].value, 4));
+	snprintf(r->list[r->n].text, sizeof(r->list[r->n].text), "%s", err->text);
+	r->n++;
+}
+
+/* Messages of different lengths, numbered from 0. */
+static size_t bulk_of(uint8_t *buf, size_t size, uint32_t n)
+{
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct nlmsghdr *nlh =
+			cw_nl_begin(buf + len, size - len, DATA, NLM_F_EXCL, 4 + i % 3 * 4);
+
+		memcpy(mnl_nlmsg_get_payload(nlh), &i, sizeof(i));
+		len += nlh->nlmsg_len;
+	}
+	return len;
+}
+
+/* Only refusals are answered, and the last; each finds its request. */
+static void test_bulk(void **state)
+{
+	_Alignas(8) uint8_t buf[1024], sent[1024];
+	struct canned c = { .len = 0 };
+	struct refusals r = { .n = 0 };
+	struct cw_kernel_err err = { 0 };
+	struct fake *f = *state;
+	size_t len = bulk_of(buf, sizeof(buf), 7), left = len;
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)sent;
+
+	add_ack(&c, 2, EEXIST, "the second", true);
+	add_ack(&c, 99, EPERM, "another's", true);
+	say(f, &c);
+	add_ack(&c, 5, ENETDOWN, NULL, false);
+	add_ack(&c, 4, EINVAL, "too late", true); /* the kernel never does */
+	add_ack(&c, 7, 0, NULL, true);
+	say(f, &c);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len, 7, on_refused, &r, &err), CW_OK);
+	assert_int_equal(r.n, 3);
+	assert_int_equal(r.list[0].index, 1);
+	assert_int_equal(r.list[0].value, 1);
+	assert_int_equal(r.list[0].err, EEXIST);
+	assert_string_equal(r.list[0].text, "the second");
+	assert_int_equal(r.list[1].value, 4);
+	assert_int_equal(r.list[1].err, ENETDOWN);
+	assert_int_equal(r.list[2].value, 3);
+	assert_int_equal(recv(f->peer, sent, sizeof(sent), 0), (ssize_t)len);
+	for (uint32_t i = 0; i < 7; i++) {
+		assert_int_equal(nlh->nlmsg_seq, i + 1);
+		assert_int_equal(
+			nlh->nlmsg_flags, NLM_F_REQUEST | NLM_F_EXCL | (i == 6 ? NLM_F_ACK : 0));
+		left -= nlh->nlmsg_len;
+		nlh = (const struct nlmsghdr *)((const char *)nlh + nlh->nlmsg_len);
+	}
+	assert_int_equal(left, 0);
+	/* The last is refused: that ends it too. */
+	len = bulk_of(buf, sizeof(buf), 2);
+	r.n = 0;
+	add_ack(&c, 9, ESRCH, NULL, true);
+	say(f, &c);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len, 2, on_refused, &r, &err), CW_OK);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.list[0].index, 1);
+}
+
+static void test_bulk_lost(void **state)
+{
+	static const int before[] = { ENOBUFS }, after[] = { 0, ENOBUFS };
+	_Alignas(8) uint8_t buf[1024];
+	struct canned c = { .len = 0 };
+	struct refusals r = { .n = 0 };
+	struct cw_kernel_err err = { 0 };
+	struct fake *f = *state;
+	size_t len = bulk_of(buf, sizeof(buf), 3);
+
+	/* The last ack came through: others may not have. */
+	add_ack(&c, 3, 0, NULL, true);
+	say(f, &c);
+	plan_errors(before, 1);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len, 3, on_refused, &r, &err), CW_E_BUSY);
+	/* It was lost itself. */
+	len = bulk_of(buf, sizeof(buf), 3);
+	add_ack(&c, 4, EEXIST, NULL, true);
+	say(f, &c);
+	plan_errors(after, 2);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len, 3, on_refused, &r, &err), CW_E_BUSY);
+	assert_int_equal(err.err, ENOBUFS);
+	assert_int_equal(r.n, 1);
+	/* Nothing comes. */
+	len = bulk_of(buf, sizeof(buf), 3);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len, 3, on_refused, &r, &err), CW_E_TIMEOUT);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, 0, 0, on_refused, &r, &err), CW_OK);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len - 4, 3, on_refused, &r, &err), CW_E_BUG);
+	close(f->peer);
+	f->peer = -1;
+	len = bulk_of(buf, sizeof(buf), 3);
+	assert_int_equal(cw_nl_bulk(f->sock, buf, len, 3, on_refused, &r, &err), CW_E_SYSTEM);
+}
+
 /* ---- events ---- */
 
 static void test_events(void **state)
@@ -632,6 +752,8 @@ int main(void)
 		T(test_dump_refused),
 		T(test_batch),
 		T(test_batch_lost),
+		T(test_bulk),
+		T(test_bulk_lost),
 		T(test_events),
 		T(test_events_cut),
 	};
