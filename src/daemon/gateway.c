@@ -272,6 +272,7 @@ static struct cw_time on_turn(void *arg, struct cw_time now)
 	work_turn(gw);
 	sample_turn(gw, now);
 	cw_gateway_routes_turn(gw, now);
+	cw_gateway_ways_turn(gw, now);
 	if (cw_time_reached(gw->poll_due, now))
 		order_poll(gw, now);
 
@@ -280,6 +281,7 @@ static struct cw_time on_turn(void *arg, struct cw_time now)
 		due = now;
 	due = cw_time_min(due, cw_time_min(gw->tunnels_due, gw->reconcile_due));
 	due = cw_time_min(due, cw_time_min(gw->look_due, gw->routes_due));
+	due = cw_time_min(due, gw->ways_due);
 	return cw_time_min(due, cw_time_min(gw->sample_due, gw->poll_due));
 }
 
@@ -401,6 +403,8 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 	if (rc == CW_OK)
 		rc = cw_gateway_place(gw, reterr, size);
 	if (rc == CW_OK)
+		rc = cw_gateway_ways_new(gw);
+	if (rc == CW_OK)
 		rc = clean_earlier(gw, reterr, size);
 	if (rc == CW_OK)
 		rc = cw_resolver_new(parts->loop, cw_resolve_system, cw_gateway_resolved, gw, &gw->resolver);
@@ -458,6 +462,7 @@ void cw_gateway_free(struct cw_gateway *gw)
 	free(gw->slots);
 	free(gw->by_ifname);
 	cw_gateway_todo_free(gw);
+	cw_gateway_ways_free(gw);
 	cw_ctl_server_free(gw->ctl);
 	free(gw);
 }

@@ -162,6 +162,18 @@ static bool wanted(const struct slot *s, struct cw_link *ret_want)
 	return true;
 }
 
+/* What somebody else did to it, and was undone. */
+static void say_restored(const struct slot *s, const struct cw_link *want, const struct cw_link_info *info, bool was_ok)
+{
+	if (info->renamed_from[0])
+		cw_log(CW_LOG_WARNING, CW_LOG_LINK_RESTORED, s->conf->name,
+		       "interface %s had been renamed to %s by somebody else; it has its name back", want->ifname,
+		       info->renamed_from);
+	else if (info->missing && was_ok)
+		cw_log(CW_LOG_WARNING, CW_LOG_LINK_RESTORED, s->conf->name,
+		       "interface %s had been deleted by somebody else; it was made anew", want->ifname);
+}
+
 void cw_gateway_link(struct cw_gateway *gw, struct slot *s)
 {
 	struct cw_link_info info = { 0 };
@@ -182,6 +194,7 @@ void cw_gateway_link(struct cw_gateway *gw, struct slot *s)
 	snprintf(s->link_why, sizeof(s->link_why), "%.*s", (int)sizeof(s->link_why) - 1,
 		 rc == CW_OK ? "" : cw_gateway_kernel_text(rc, &err));
 	if (rc == CW_OK) {
+		say_restored(s, &want, &info, was_ok);
 		if (s->link_err_logged)
 			cw_log(CW_LOG_NOTICE, CW_LOG_NONE, s->conf->name, "interface %s is there now", want.ifname);
 		s->link_err_logged = 0;
@@ -222,14 +235,21 @@ void cw_gateway_links_all(struct cw_gateway *gw)
 	gw->look_due = cw_gateway_now(gw);
 }
 
-void cw_gateway_link_touched(struct cw_gateway *gw, const char *ifname)
+struct slot *cw_gateway_slot_of(const struct cw_gateway *gw, const char *ifname)
 {
 	struct slot **found = NULL;
 
 	if (gw->n_slots)
 		found = bsearch(ifname, gw->by_ifname, gw->n_slots, sizeof(struct slot *), to_ifname);
-	if (found)
-		cw_gateway_todo(gw, *found, TODO_LOOK);
+	return found ? *found : NULL;
+}
+
+void cw_gateway_link_touched(struct cw_gateway *gw, const char *ifname)
+{
+	struct slot *s = cw_gateway_slot_of(gw, ifname);
+
+	if (s)
+		cw_gateway_todo(gw, s, TODO_LOOK);
 	else
 		gw->look_all = true; /* not ours, but perhaps what kept one of ours from being made */
 	look_soon(gw);

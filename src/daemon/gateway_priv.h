@@ -4,7 +4,7 @@
  *
  * gateway.c starts, stops and steps; gateway_try.c has what a try needs; gateway_link.c and gateway_route.c
  * keep interfaces and routes as wanted; gateway_work.c says for which tunnels something is to be done;
- * gateway_sample.c reads the counters of SAs; gateway_view.c and gateway_order.c answer the control socket.
+ * gateway_way.c looks where packets go; gateway_sample.c reads the counters of SAs; gateway_view.c and gateway_order.c answer the control socket.
  *
  * Nothing here takes longer for an event than for its own tunnel. What looks at all tunnels has a clock of
  * its own, and reads the kernel once for all.
@@ -56,6 +56,7 @@ struct slot {
 	int link_err_logged; /* enum cw_rc of the last logged failure, to say it once */
 	struct cw_addr vti_remote, vti_local; /* outer ends that it was last made with */
 	bool routes_in; /* its own routes were set, as far as we know */
+	struct site_ways *ways; /* of its site; NULL: it has no interface */
 	bool todo[TODO_COUNT];
 	bool nat_hint_given;
 
@@ -75,6 +76,8 @@ struct slot {
 	struct cw_time last_out_at;
 	uint64_t one_way_packets; /* out since then */
 	bool one_way_said;
+	uint32_t gaps_of;   /* checksum of the children when it was last looked at what they cover */
+	size_t n_gaps_said; /* pairs of networks not covered, as last told */
 	uint32_t broken_child;	     /* missing in the kernel at the last look; 0: none */
 };
 
@@ -105,7 +108,12 @@ struct cw_gateway {
 	uint32_t poll_no;
 	bool poll_running;
 	struct cw_time poll_at;
-	int route_err_logged, drops_err_logged;
+	char route_err_text[sizeof(((struct cw_kernel_err *)NULL)->text)]; /* last logged; "": all is well */
+	int drops_err_logged;
+	struct site_ways *ways;
+	size_t n_ways;
+	struct cw_time ways_due, ways_at; /* of looking where packets go */
+	bool ways_old;			  /* routes changed since */
 	bool drops_done; /* set once, so that those of an earlier run are gone */
 	bool forwarding_warned;
 };
@@ -140,6 +148,8 @@ void cw_gateway_links_all(struct cw_gateway *gw);
 void cw_gateway_links_turn(struct cw_gateway *gw, struct cw_time now);
 /* What went wrong, for people: the kernel's own words, else its errno. */
 const char *cw_gateway_kernel_text(enum cw_rc rc, const struct cw_kernel_err *err);
+/* Whose interface has that name; NULL: none of ours. */
+struct slot *cw_gateway_slot_of(const struct cw_gateway *gw, const char *ifname);
 uint32_t cw_gateway_if_id(const struct slot *s);
 uint32_t cw_gateway_mark(const struct slot *s);
 bool cw_gateway_has_link(const struct slot *s);
@@ -157,6 +167,16 @@ void cw_gateway_routes_turn(struct cw_gateway *gw, struct cw_time now);
 void cw_gateway_drops(struct cw_gateway *gw);
 void cw_gateway_forwarding(struct cw_gateway *gw);
 
+/* ---- gateway_way.c ---- */
+
+enum cw_rc cw_gateway_ways_new(struct cw_gateway *gw);
+void cw_gateway_ways_free(struct cw_gateway *gw);
+/* Routes of ours changed: look again soon. */
+void cw_gateway_ways_touched(struct cw_gateway *gw);
+void cw_gateway_ways_turn(struct cw_gateway *gw, struct cw_time now);
+/* Adds the tunnel's routes, as the kernel has them now. */
+void cw_gateway_ways_view(struct cw_gateway *gw, const struct slot *s, struct cw_tunnel_view *v);
+
 /* ---- gateway_work.c ---- */
 
 enum cw_rc cw_gateway_todo_new(struct cw_gateway *gw);
@@ -172,6 +192,8 @@ struct slot *cw_gateway_todo_take(struct cw_gateway *gw, enum todo kind);
 
 /* Looks at the tunnel's SAs: are they still there, and does data that goes out come back? */
 void cw_gateway_sample(struct cw_gateway *gw, struct slot *s);
+/* Networks that no CHILD_SA covers though the tunnel is up; returns how many, see tunnel/cover.h. */
+size_t cw_gateway_gaps(const struct cw_gateway *gw, const struct slot *s, struct cw_view_gap *ret_gaps, size_t max);
 /* Reads the counters of a tunnel's SAs from the kernel into the tunnel. */
 void cw_gateway_counters(struct cw_gateway *gw, struct slot *s);
 /* For how long data has gone out and none has come back, once that is worth a word; else 0. */

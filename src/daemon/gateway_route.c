@@ -154,6 +154,20 @@ void cw_gateway_routes_again(struct cw_gateway *gw, struct slot *s)
 	cw_gateway_todo(gw, s, TODO_ROUTES);
 }
 
+/* Each other thing that is wrong once, and that all is well again. */
+static void say_sync(struct cw_gateway *gw, enum cw_rc rc, const char *why, size_t n, size_t n_closed)
+{
+	char said[sizeof(gw->route_err_text)];
+
+	snprintf(said, sizeof(said), "%s", rc == CW_OK ? "" : why);
+	if (rc != CW_OK && strcmp(said, gw->route_err_text) != 0)
+		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
+		       "of %zu routes (%zu unreachable beneath) at least one could not be set: %s", n, n_closed, why);
+	else if (rc == CW_OK && gw->route_err_text[0])
+		cw_log(CW_LOG_NOTICE, CW_LOG_KERNEL_REFUSED, "gateway", "all routes could be set now");
+	snprintf(gw->route_err_text, sizeof(gw->route_err_text), "%s", said);
+}
+
 void cw_gateway_routes(struct cw_gateway *gw)
 {
 	struct cw_kernel_err err = { 0 };
@@ -192,11 +206,8 @@ void cw_gateway_routes(struct cw_gateway *gw)
 			n += add_unicast(gw, s, &want[n]);
 	}
 	rc = gw->kernel->ops->routes_sync(gw->kernel, want, n, &err);
-	if (rc != CW_OK && gw->route_err_logged != (int)rc)
-		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
-		       "of %zu routes (%zu unreachable beneath) at least one could not be set: %s", n - closed,
-		       closed, cw_gateway_kernel_text(rc, &err));
-	gw->route_err_logged = (int)rc;
+	say_sync(gw, rc, cw_gateway_kernel_text(rc, &err), n - closed, closed);
+	cw_gateway_ways_touched(gw);
 	free(want);
 }
 
@@ -231,6 +242,7 @@ static bool change_routes(struct cw_gateway *gw)
 	rc = n_add || n_del ? gw->kernel->ops->routes_change(gw->kernel, add, n_add, del, n_del, NULL) : CW_OK;
 	free(add);
 	free(del);
+	cw_gateway_ways_touched(gw);
 	return rc == CW_OK;
 }
 

@@ -5,8 +5,10 @@
 #include "daemon/gateway_priv.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/log.h"
+#include "tunnel/cover.h"
 
 #define ONE_WAY_PACKETS 5 /* fewer that nobody answers are no broken path */
 #define ONE_WAY_IDLE_S 10 /* nothing goes out for so long: the question is over */
@@ -101,6 +103,58 @@ static void look_one_way(struct cw_gateway *gw, struct slot *s, uint64_t n_out, 
 	       cw_tunnel_primary(s->tunnel)->encap ? "" : " nat-traversal = \"force\" puts ESP in UDP 4500");
 }
 
+/* ---- what is covered ---- */
+
+size_t cw_gateway_gaps(const struct cw_gateway *gw, const struct slot *s, struct cw_view_gap *ret_gaps, size_t max)
+{
+	const struct cw_child_info *children[CW_VIEW_CHILDREN_MAX];
+	size_t n = 0;
+
+	if (cw_tunnel_state(s->tunnel) != CW_TUNNEL_UP)
+		return 0;
+	for (size_t i = 0; i < cw_tunnel_children(s->tunnel) && n < CW_VIEW_CHILDREN_MAX; i++)
+		children[n++] = cw_tunnel_child(s->tunnel, i);
+	return cw_cover_gaps(children, n, &gw->parts.conf->gateway.networks, &s->conf->site->networks, ret_gaps, max);
+}
+
+/* Of the children as they are; never 0. */
+static uint32_t sum_of_children(const struct slot *s)
+{
+	uint32_t sum = 1;
+
+	for (size_t i = 0; i < cw_tunnel_children(s->tunnel); i++) {
+		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
+
+		sum = sum * 31 + c->child_id * 8 + (uint32_t)c->state;
+	}
+	return sum ? sum : 1;
+}
+
+/* Said when it begins and when it ends; a rekey changes the children, and most often nothing else. */
+static void look_gaps(const struct cw_gateway *gw, struct slot *s)
+{
+	char ours[CW_PREFIX_TEXT_MAX], theirs[CW_PREFIX_TEXT_MAX], others[64] = "";
+	uint32_t sum = sum_of_children(s);
+	struct cw_view_gap gap;
+	size_t n;
+
+	if (cw_tunnel_state(s->tunnel) != CW_TUNNEL_UP || sum == s->gaps_of)
+		return;
+	s->gaps_of = sum;
+	n = cw_gateway_gaps(gw, s, &gap, 1);
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %zu more pair%s of networks", n - 1, n == 2 ? "" : "s");
+	if (n && n != s->n_gaps_said)
+		cw_log(CW_LOG_WARNING, CW_LOG_SELECTORS_NARROWED, s->conf->name,
+		       "up, but the peer agreed to less than networks says: nothing passes between %s and %s%s; widen the "
+		       "peer's policy, or take out of networks what it does not have",
+		       gap.ours.addr.family ? cw_prefix_print(&gap.ours, ours, sizeof(ours)) : "here",
+		       gap.theirs.addr.family ? cw_prefix_print(&gap.theirs, theirs, sizeof(theirs)) : "there", others);
+	else if (!n && s->n_gaps_said)
+		cw_log(CW_LOG_NOTICE, CW_LOG_SELECTORS_NARROWED, s->conf->name, "all networks are covered again");
+	s->n_gaps_said = n;
+}
+
 void cw_gateway_sample(struct cw_gateway *gw, struct slot *s)
 {
 	const struct cw_ike_sa_info *ike = cw_tunnel_primary(s->tunnel);
@@ -110,6 +164,7 @@ void cw_gateway_sample(struct cw_gateway *gw, struct slot *s)
 
 	if (s->unusable)
 		return;
+	look_gaps(gw, s);
 	for (size_t i = 0; ike && i < cw_tunnel_children(s->tunnel); i++) {
 		const struct cw_child_info *c = cw_tunnel_child(s->tunnel, i);
 		struct cw_sa_stats in = { 0 }, out = { 0 };

@@ -5,17 +5,51 @@
  */
 #include "daemon/gateway_priv.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/secret.h"
 #include "conf/key.h"
 #include "io/source.h"
 
+/* Why nobody is to be spoken to at remote: NONE where somebody is. A name may lead anywhere. */
+static enum cw_cause peer_unfit(const struct cw_addr *remote)
+{
+	struct cw_addr source;
+
+	if (cw_addr_is_loopback(remote))
+		return CW_CAUSE_OWN_ADDRESS;
+	if (cw_addr_unfit(remote))
+		return CW_CAUSE_RESOLVE;
+	/* To an address of its own a machine speaks from that very address. */
+	if (cw_source_address(remote, &source) == CW_OK && cw_addr_equal(remote, &source))
+		return CW_CAUSE_OWN_ADDRESS;
+	return CW_CAUSE_NONE;
+}
+
+static void refuse_peer(struct cw_gateway *gw, struct slot *s, const struct cw_addr *remote,
+			enum cw_cause cause)
+{
+	struct cw_tunnel_event ev = { .kind = CW_TEV_RESOLVE_FAILED, .cause = cause };
+	char addr[CW_ADDR_TEXT_MAX], text[CW_IKE_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%s%s%s", cw_addr_print(remote, addr, sizeof(addr)),
+		 cause == CW_CAUSE_RESOLVE ? " " : "", cause == CW_CAUSE_RESOLVE ? cw_addr_unfit(remote) : "");
+	ev.detail = text;
+	cw_gateway_step(gw, s, &ev);
+}
+
 /* Which of our addresses to use towards remote; the tunnel's answer to RESOLVE. */
 static void answer_resolved(struct cw_gateway *gw, struct slot *s, const struct cw_addr *remote)
 {
 	struct cw_tunnel_event ev = { .kind = CW_TEV_RESOLVED, .remote = *remote, .local = s->conf->local_addr };
+	enum cw_cause unfit = peer_unfit(remote);
 	char a[CW_ADDR_TEXT_MAX], b[CW_ADDR_TEXT_MAX];
 
+	if (unfit != CW_CAUSE_NONE) {
+		refuse_peer(gw, s, remote, unfit);
+		return;
+	}
 	if (ev.local.family == CW_FAMILY_NONE && cw_source_address(remote, &ev.local) != CW_OK) {
 		ev.kind = CW_TEV_RESOLVE_FAILED;
 		ev.cause = CW_CAUSE_NO_ROUTE;
@@ -53,6 +87,18 @@ void cw_gateway_resolve(struct cw_gateway *gw, struct slot *s)
 	}
 }
 
+/* One after the other, so that a dead first address is no dead end, but none where nobody can be. */
+static const struct cw_addr *next_address(struct slot *s, const struct cw_resolve_answer *answer)
+{
+	for (size_t i = 0; i < answer->n_addrs; i++) {
+		const struct cw_addr *addr = &answer->addrs[s->resolve_round++ % answer->n_addrs];
+
+		if (peer_unfit(addr) == CW_CAUSE_NONE)
+			return addr;
+	}
+	return &answer->addrs[0];
+}
+
 void cw_gateway_resolved(void *arg, const struct cw_resolve_answer *answer)
 {
 	struct cw_gateway *gw = arg;
@@ -61,8 +107,7 @@ void cw_gateway_resolved(void *arg, const struct cw_resolve_answer *answer)
 	if (!s)
 		return;
 	if (answer->rc == CW_OK) {
-		/* One after the other, so that a dead first address is no dead end. */
-		s->found = answer->addrs[s->resolve_round++ % answer->n_addrs];
+		s->found = *next_address(s, answer);
 		cw_gateway_todo(gw, s, TODO_TRY);
 	} else {
 		struct cw_tunnel_event ev = {

@@ -77,24 +77,6 @@ void cw_gateway_idle_view(const struct cw_gateway *gw, size_t i, struct cw_tunne
 	}
 }
 
-static void add_routes(const struct slot *s, struct cw_tunnel_view *v)
-{
-	const struct cw_prefixes *nets = &s->conf->site->networks;
-
-	if (!cw_gateway_has_link(s))
-		return;
-	for (size_t k = 0; k < nets->n && v->n_routes < CW_VIEW_ROUTES_MAX; k++) {
-		bool there = s->link_ok && cw_tunnel_carries(s->tunnel);
-
-		v->routes[v->n_routes++] = (struct cw_view_route){
-			.dst = nets->v[k],
-			.installed = there,
-			.state = there ? CW_VIEW_ROUTE_INSTALLED : CW_VIEW_ROUTE_CLOSED,
-			.metric = s->conf->metric + s->in_site,
-		};
-	}
-}
-
 static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 {
 	struct cw_gateway *gw = arg;
@@ -117,7 +99,8 @@ static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 		v->inside_addr = s->conf->inside_addr;
 	}
 	v->one_way_s = cw_gateway_one_way_s(gw, s);
-	add_routes(s, v);
+	v->n_gaps = cw_gateway_gaps(gw, s, v->gaps, CW_VIEW_GAPS_MAX);
+	cw_gateway_ways_view(gw, s, v);
 	/* IKE may be content, but nothing can pass. */
 	if (v->has_link && !s->link_ok && v->state == CW_TUNNEL_UP) {
 		v->cause = CW_CAUSE_KERNEL;

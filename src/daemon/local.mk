@@ -23,6 +23,7 @@ causewayd_SOURCES = \
 	src/daemon/gateway_sample.c \
 	src/daemon/gateway_try.c \
 	src/daemon/gateway_view.c \
+	src/daemon/gateway_way.c \
 	src/daemon/gateway_work.c \
 	src/daemon/main.c
 causewayd_CPPFLAGS = $(AM_CPPFLAGS) -DCW_SYSCONFDIR='"$(sysconfdir)"'

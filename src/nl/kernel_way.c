@@ -70,9 +70,11 @@ static bool look_at(struct kernel_nl *k, struct cw_route_look *look, const struc
 	struct answer a = { 0 };
 
 	*ret_foreign = false;
+	look->way = CW_WAY_UNKNOWN;
 	if (cw_nl_request(k->route, buf, cw_nl_build_route_get(addr, buf, sizeof(buf)), on_way, &a,
 		    &err) != CW_OK) {
-		look->way = refuses(err.err) ? CW_WAY_NOWHERE : CW_WAY_UNKNOWN;
+		if (refuses(err.err))
+			look->way = CW_WAY_NOWHERE;
 		return true;
 	}
 	if (!a.got)
@@ -85,21 +87,26 @@ static bool look_at(struct kernel_nl *k, struct cw_route_look *look, const struc
 /* Of a network that somebody else has taken in parts, as 0.0.0.0/1 and 128.0.0.0/1, every address shows that. */
 static void look_over(struct kernel_nl *k, struct cw_route_look *look)
 {
+	struct cw_route_look part = { .dst = look->dst };
 	bool all = true;
 
+	*look = part;
 	for (size_t i = 0; i < sizeof(fill); i++) {
-		struct cw_addr addr = address_in(&look->dst, fill[i]);
+		struct cw_addr addr = address_in(&part.dst, fill[i]);
 		bool foreign;
 
-		look->way = CW_WAY_UNKNOWN;
 		if (cw_addr_unfit(&addr))
 			continue;
-		if (look_at(k, look, &addr, &foreign))
+		if (look_at(k, &part, &addr, &foreign)) {
+			*look = part;
 			return;
+		}
 		all &= foreign;
 	}
-	if (!all)
-		look->way = CW_WAY_UNKNOWN;
+	if (all && part.way == CW_WAY_FOREIGN) {
+		*look = part;
+		look->in_parts = true;
+	}
 }
 
 void cw_kernel_nl_routes_look(struct cw_kernel *base, struct cw_route_look *looks, size_t n)

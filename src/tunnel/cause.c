@@ -14,6 +14,9 @@ static const struct {
 			       "check the name and this machine's resolver" },
 	[CW_CAUSE_NO_ROUTE] = { "no-route", "this machine has no route to the peer",
 				"check the uplink and the default route" },
+	[CW_CAUSE_OWN_ADDRESS] = { "own-address", "the peer's address is this machine itself",
+				   "write the far side's address as remote; where it is a name, see what this "
+				   "machine's resolver and /etc/hosts make of it" },
 	[CW_CAUSE_NO_ANSWER] = { "no-answer", "the peer does not answer",
 				 "check the peer's address and that UDP 500 and 4500 pass both ways" },
 	[CW_CAUSE_PEER_DEAD] = { "peer-dead", "the peer stopped answering",

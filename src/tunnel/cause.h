@@ -15,6 +15,7 @@ enum cw_cause {
 	CW_CAUSE_STOPPING,	    /* the daemon stops */
 	CW_CAUSE_RESOLVE,	    /* the peer's name has no address now */
 	CW_CAUSE_NO_ROUTE,	    /* no route to the peer, or no local address for it */
+	CW_CAUSE_OWN_ADDRESS,	    /* the peer's address is one of this machine */
 	CW_CAUSE_NO_ANSWER,	    /* retransmissions of a first request ran out */
 	CW_CAUSE_PEER_DEAD,	    /* DPD: an established peer stopped answering */
 	CW_CAUSE_AUTH_BY_PEER,	    /* AUTHENTICATION_FAILED from the peer */

@@ -19,10 +19,10 @@ static bool holds(const struct cw_prefix *ts, size_t n, const struct cw_prefix *
 	return false;
 }
 
-static bool covered(const struct cw_child_info *children, size_t n, const struct cw_view_gap *pair)
+static bool covered(const struct cw_child_info *const *children, size_t n, const struct cw_view_gap *pair)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct cw_child_info *c = &children[i];
+		const struct cw_child_info *c = children[i];
 
 		if (in_use(c) && holds(c->local_ts, c->n_local_ts, &pair->ours) &&
 			holds(c->remote_ts, c->n_remote_ts, &pair->theirs))
@@ -31,7 +31,7 @@ static bool covered(const struct cw_child_info *children, size_t n, const struct
 	return false;
 }
 
-size_t cw_cover_gaps(const struct cw_child_info *children, size_t n_children, const struct cw_prefixes *ours,
+size_t cw_cover_gaps(const struct cw_child_info *const *children, size_t n_children, const struct cw_prefixes *ours,
 	const struct cw_prefixes *theirs, struct cw_view_gap *ret_gaps, size_t max)
 {
 	static struct cw_prefix any;
@@ -39,8 +39,8 @@ size_t cw_cover_gaps(const struct cw_child_info *children, size_t n_children, co
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_children; i++) {
-		if (in_use(&children[i]) && (children[i].n_local_ts > CW_IKE_TS_MAX ||
-						    children[i].n_remote_ts > CW_IKE_TS_MAX))
+		if (in_use(children[i]) && (children[i]->n_local_ts > CW_IKE_TS_MAX ||
+						   children[i]->n_remote_ts > CW_IKE_TS_MAX))
 			return 0;
 	}
 	ours = ours->n ? ours : &one;

@@ -17,7 +17,7 @@
  * empty list of networks stands for any. Writes the first `max` to ret_gaps and returns how many there are; 0
  * where a child has more selectors than are known (CW_IKE_TS_MAX), since nothing can be said then.
  */
-size_t cw_cover_gaps(const struct cw_child_info *children, size_t n_children, const struct cw_prefixes *ours,
+size_t cw_cover_gaps(const struct cw_child_info *const *children, size_t n_children, const struct cw_prefixes *ours,
 	const struct cw_prefixes *theirs, struct cw_view_gap *ret_gaps, size_t max);
 
 #endif

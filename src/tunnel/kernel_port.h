@@ -196,6 +196,7 @@ struct cw_route_look {
 	uint8_t protocol;	     /* as in linux/rtnetlink.h */
 	uint32_t metric;
 	uint32_t table; /* 254: main, where ours are; another one comes by a rule (ip-rule(8)) */
+	bool in_parts;	/* FOREIGN: it is one of several that cover the network together */
 };
 
 /* ---- what the kernel can do ---- */
