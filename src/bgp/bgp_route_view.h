@@ -68,6 +68,7 @@ struct cw_bgp_route_view {
 	struct cw_addr next_hop;
 	bool best, multipath, stale, installed;
 	bool foreign;			 /* not installed: somebody else's route is in the way */
+	uint8_t refused; /* enum cw_bgp_refusal: policy does not want it; 0: it does */
 	/* why it is not used: "" for one that is; "longer AS path", "accept does not name it" */
 	char why_not[CW_BGP_VIEW_TEXT_MAX];
 	uint8_t origin;

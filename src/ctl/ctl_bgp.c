@@ -255,10 +255,11 @@ static json_t *route(const struct cw_bgp_route_view *v)
 	static const char *const origins[] = { "igp", "egp", "incomplete" };
 	char prefix[CW_PREFIX_TEXT_MAX];
 
-	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}",
 		"prefix", cw_prefix_print(&v->prefix, prefix, sizeof(prefix)), "own", v->own, "tunnel",
 		text(v->neighbour), "from", addr(&v->from), "next-hop", addr(&v->next_hop), "best", v->best,
-		"multipath", v->multipath, "stale", v->stale, "installed", v->installed, "why-not",
+		"multipath", v->multipath, "stale", v->stale, "installed", v->installed, "refused",
+		v->refused ? json_string(cw_bgp_view_refusal_name(v->refused)) : json_null(), "why-not",
 		text(v->why_not), "origin", origins[v->origin < 3 ? v->origin : 2], "med",
 		v->has_med ? json_integer(v->med) : json_null(), "local-pref",
 		v->has_local_pref ? json_integer(v->local_pref) : json_null(), "as-path",

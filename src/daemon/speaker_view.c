@@ -108,7 +108,7 @@ static void show_paths(const struct page *pg, const struct cw_bgp_change *state)
 
 	for (size_t i = 0; i < n && i < PATHS_MAX; i++) {
 		const struct cw_bgp_path *p = &paths[i];
-		struct cw_bgp_route_view v = { .prefix = state->prefix, .stale = p->stale };
+		struct cw_bgp_route_view v = { .prefix = state->prefix, .stale = p->stale, .refused = p->refused };
 
 		if (pg->query->has_peer && p->source != sp->v[pg->query->peer].source)
 			continue;
@@ -167,12 +167,6 @@ static bool covers(const struct cw_prefix *prefix, const struct cw_prefix *in)
 	       cw_prefix_contains(prefix, &in->addr);
 }
 
-/* The entry before the first one inside the prefix, to walk from: the prefix' own place, exclusive. */
-static bool first_inside(struct cw_speaker *sp, const struct cw_bgp_route_query *q, struct cw_bgp_change *ret)
-{
-	return cw_bgp_rib_find(sp->rib, &q->prefix, ret);
-}
-
 static enum cw_bgp_family family_of(const struct cw_prefix *prefix)
 {
 	return prefix->addr.family == CW_FAMILY_IPV6 ? CW_BGP_IPV6 : CW_BGP_IPV4;
@@ -186,11 +180,9 @@ static bool show_prefix(const struct page *pg, struct cw_bgp_route_query *q)
 	size_t n = 0;
 
 	if (!q->has_after) {
-		/* The one that a packet to it would take, and itself. */
-		if (first_inside(sp, q, &state)) {
-			show(pg, &state);
-			n++;
-		} else if (cw_bgp_rib_cover(sp->rib, &q->prefix, &state)) {
+		/* Itself, else the one that a packet to it would take. */
+		if (cw_bgp_rib_find(sp->rib, &q->prefix, &state) ||
+		    cw_bgp_rib_cover(sp->rib, &q->prefix, &state)) {
 			show(pg, &state);
 			n++;
 		}

@@ -139,12 +139,24 @@ class Causeway(Daemon):
 
     def table(self):
         out = {}
-        for route in self.ask(cmd="routes", received=self.session.peer)["routes"]:
+        for route in self.received():
+            if route["refused"]:        # such as our own routes, which FRR sends back
+                continue
             out[route["prefix"]] = Learned(
                 route["next-hop"], tuple(route["as-path"]), route.get("med"),
                 tuple(sorted(route.get("communities") or ())),
                 tuple(sorted(route.get("large-communities") or ())))
         return out
+
+    def received(self):
+        """Every route of the neighbour, refused ones too, page after page."""
+        request, routes = {"cmd": "routes", "received": self.session.peer}, []
+        while True:
+            answer = self.ask(**request)
+            routes += answer["routes"]
+            if not answer["after"]:
+                return routes
+            request["after"] = answer["after"]
 
     def ask_refresh(self):
         self.ask(cmd="bgp-refresh", peer=self.session.peer)
