@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two connections: what each message means in each state, which of two stays, and how one ends. */
+/* The two connections: what each message means in each state, which of two stays, and how one ends.
+ */
 #include "bgp/bgp_peer_priv.h"
 
 #include <assert.h>
@@ -49,8 +50,7 @@ void cw_bgp_conn_send(struct turn *t, enum cw_bgp_conn which, enum cw_bgp_type t
 	t->p->messages.out[type]++;
 }
 
-struct cw_time cw_bgp_keepalive_due(
-	struct cw_bgp_peer *p, const struct conn *c, struct cw_time now)
+struct cw_time cw_bgp_keepalive_due(struct cw_bgp_peer *p, const struct conn *c, struct cw_time now)
 {
 	int64_t us = cw_bgp_jitter_us(p, c->hold_s / 3 * 1000000LL);
 
@@ -111,7 +111,8 @@ static void notify(struct turn *t, enum cw_bgp_conn which, const struct ending *
 
 		cw_put_u8(&w, n.code);
 		cw_put_u8(&w, n.subcode);
-		cw_put_bytes(&w, n.data.p, n.data.n < sizeof(inside) - 2 ? n.data.n : sizeof(inside) - 2);
+		cw_put_bytes(&w, n.data.p,
+			n.data.n < sizeof(inside) - 2 ? n.data.n : sizeof(inside) - 2);
 		n = (struct cw_bgp_notification){ .code = CW_BGP_E_CEASE,
 			.subcode = CW_BGP_CEASE_HARD_RESET,
 			.data = { .p = inside, .n = cw_writer_len(&w) } };
@@ -207,8 +208,10 @@ void cw_bgp_conn_end_all(struct turn *t, const struct ending *e)
 static void lose_collision(struct turn *t, enum cw_bgp_conn which)
 {
 	cw_bgp_conn_end(t, which,
-		&(struct ending){ .cause = CW_BGP_CAUSE_COLLISION, .notify = true,
-			.code = CW_BGP_E_CEASE, .subcode = CW_BGP_CEASE_COLLISION,
+		&(struct ending){ .cause = CW_BGP_CAUSE_COLLISION,
+			.notify = true,
+			.code = CW_BGP_E_CEASE,
+			.subcode = CW_BGP_CEASE_COLLISION,
 			.after = AFTER_RETRY });
 }
 
@@ -252,9 +255,13 @@ static void hear_open(struct turn *t, enum cw_bgp_conn which, struct cw_span bod
 
 	if (cw_bgp_open_decode(body, &c->open, &err) != CW_OK) {
 		cw_bgp_conn_end(t, which,
-			&(struct ending){ .cause = CW_BGP_CAUSE_BAD_OPEN, .why = err.why,
-				.notify = true, .code = err.code, .subcode = err.subcode,
-				.data = err.data, .after = AFTER_PAUSE,
+			&(struct ending){ .cause = CW_BGP_CAUSE_BAD_OPEN,
+				.why = err.why,
+				.notify = true,
+				.code = err.code,
+				.subcode = err.subcode,
+				.data = err.data,
+				.after = AFTER_PAUSE,
 				.bad = cw_bgp_hash(CW_BGP_OPEN, body) });
 		return;
 	}
@@ -262,10 +269,14 @@ static void hear_open(struct turn *t, enum cw_bgp_conn which, struct cw_span bod
 	p->has_peer_open = true;
 	if (!cw_bgp_open_check(p, &c->open, &fault)) {
 		cw_bgp_conn_end(t, which,
-			&(struct ending){ .cause = CW_BGP_CAUSE_BAD_OPEN, .why = fault.why,
-				.notify = true, .code = CW_BGP_E_OPEN, .subcode = fault.subcode,
+			&(struct ending){ .cause = CW_BGP_CAUSE_BAD_OPEN,
+				.why = fault.why,
+				.notify = true,
+				.code = CW_BGP_E_OPEN,
+				.subcode = fault.subcode,
 				.data = { .p = fault.data, .n = fault.n_data },
-				.after = AFTER_PAUSE, .bad = cw_bgp_hash(CW_BGP_OPEN, body) });
+				.after = AFTER_PAUSE,
+				.bad = cw_bgp_hash(CW_BGP_OPEN, body) });
 		return;
 	}
 	c->has_open = true;
@@ -274,7 +285,8 @@ static void hear_open(struct turn *t, enum cw_bgp_conn which, struct cw_span bod
 	if (p->conn[other].phase == PH_OPEN_SENT) {
 		bool stays = ours_stays(p, c->open.id) == (which == CW_BGP_CONN_OURS);
 
-		/* What goes releases the other; which then is this one's answer, or its wait for OPEN. */
+		/* What goes releases the other; which then is this one's answer, or its wait for
+		 * OPEN. */
 		lose_collision(t, stays ? other : which);
 		if (!stays)
 			return;
@@ -293,8 +305,10 @@ static void establish(struct turn *t, enum cw_bgp_conn which)
 	c->hold_due = c->hold_s ? cw_time_add_s(t->now, c->hold_s) : CW_TIME_NEVER;
 	if (p->conn[other].phase != PH_NONE)
 		cw_bgp_conn_end(t, other,
-			&(struct ending){ .cause = CW_BGP_CAUSE_COLLISION, .notify = true,
-				.code = CW_BGP_E_CEASE, .subcode = CW_BGP_CEASE_COLLISION,
+			&(struct ending){ .cause = CW_BGP_CAUSE_COLLISION,
+				.notify = true,
+				.code = CW_BGP_E_CEASE,
+				.subcode = CW_BGP_CEASE_COLLISION,
 				.after = AFTER_ORDER });
 	p->retry_due = CW_TIME_NEVER;
 	p->plain_next = c->plain;
@@ -361,9 +375,9 @@ static void refuse(struct turn *t, uint8_t subcode)
 }
 
 /*
- * A second connection over an established one. A peer that has agreed on graceful restart has restarted: the old
- * one is dead, and its routes are kept (RFC 4724 5, events 16 and 17). Not so soon after the session began,
- * where it is a late collision.
+ * A second connection over an established one. A peer that has agreed on graceful restart has
+ * restarted: the old one is dead, and its routes are kept (RFC 4724 5, events 16 and 17). Not so
+ * soon after the session began, where it is a late collision.
  */
 static bool has_restarted(const struct turn *t)
 {
@@ -376,8 +390,9 @@ static bool has_restarted(const struct turn *t)
 }
 
 /*
- * A peer that connects again has perhaps lost its end of the old connection: a sign of life on it then brings
- * TCP's reset at once, long before the hold time is over. Not more than one a second, RFC 4271 4.4.
+ * A peer that connects again has perhaps lost its end of the old connection: a sign of life on it
+ * then brings TCP's reset at once, long before the hold time is over. Not more than one a second,
+ * RFC 4271 4.4.
  */
 static void probe(struct turn *t, enum cw_bgp_conn up)
 {
@@ -411,7 +426,8 @@ void cw_bgp_conn_accept(struct turn *t)
 			return;
 		}
 		cw_bgp_conn_end(t, up,
-			&(struct ending){ .cause = CW_BGP_CAUSE_PEER_RESTARTED, .discard = true,
+			&(struct ending){ .cause = CW_BGP_CAUSE_PEER_RESTARTED,
+				.discard = true,
 				.after = AFTER_ORDER });
 		cw_bgp_enter(t, CW_BGP_STATE_ACTIVE);
 	} else if (c->phase == PH_OPEN_CONFIRM) {
@@ -420,8 +436,10 @@ void cw_bgp_conn_accept(struct turn *t)
 	} else if (c->phase != PH_NONE) {
 		/* The peer has given the earlier one up, or it would not connect again. */
 		cw_bgp_conn_end(t, CW_BGP_CONN_THEIRS,
-			&(struct ending){ .cause = CW_BGP_CAUSE_COLLISION, .notify = true,
-				.code = CW_BGP_E_CEASE, .subcode = CW_BGP_CEASE_COLLISION,
+			&(struct ending){ .cause = CW_BGP_CAUSE_COLLISION,
+				.notify = true,
+				.code = CW_BGP_E_CEASE,
+				.subcode = CW_BGP_CEASE_COLLISION,
 				.after = AFTER_ORDER });
 	}
 	cw_bgp_add(t, CW_BGP_ACT_ACCEPT)->conn = CW_BGP_CONN_THEIRS;
@@ -452,9 +470,13 @@ static void unexpected(struct turn *t, enum cw_bgp_conn which, const uint8_t *ty
 	snprintf(why, sizeof(why), "%s in state %s", cw_bgp_type_name(*type),
 		cw_bgp_state_name(states[phase]));
 	cw_bgp_conn_end(t, which,
-		&(struct ending){ .cause = CW_BGP_CAUSE_UNEXPECTED, .why = why, .notify = true,
-			.code = CW_BGP_E_FSM, .subcode = subcodes[phase],
-			.data = { .p = type, .n = 1 }, .after = AFTER_PAUSE,
+		&(struct ending){ .cause = CW_BGP_CAUSE_UNEXPECTED,
+			.why = why,
+			.notify = true,
+			.code = CW_BGP_E_FSM,
+			.subcode = subcodes[phase],
+			.data = { .p = type, .n = 1 },
+			.after = AFTER_PAUSE,
 			.bad = cw_bgp_hash(CW_BGP_E_FSM, (struct cw_span){ .p = type, .n = 1 }) });
 }
 
@@ -519,9 +541,13 @@ static void hear_refresh(struct turn *t, enum cw_bgp_conn which, struct cw_span 
 	cw_put_u8(&w, CW_BGP_ROUTE_REFRESH);
 	cw_put_bytes(&w, body.p, body.n < 64 ? body.n : 64);
 	cw_bgp_conn_end(t, which,
-		&(struct ending){ .cause = CW_BGP_CAUSE_BAD_REFRESH, .why = err.why, .notify = true,
-			.code = err.code, .subcode = err.subcode,
-			.data = { .p = whole, .n = cw_writer_len(&w) }, .after = AFTER_PAUSE,
+		&(struct ending){ .cause = CW_BGP_CAUSE_BAD_REFRESH,
+			.why = err.why,
+			.notify = true,
+			.code = err.code,
+			.subcode = err.subcode,
+			.data = { .p = whole, .n = cw_writer_len(&w) },
+			.after = AFTER_PAUSE,
 			.bad = cw_bgp_hash(CW_BGP_ROUTE_REFRESH, body) });
 }
 

@@ -22,15 +22,15 @@ struct cw_bgp_action *cw_bgp_add(struct turn *t, enum cw_bgp_action_kind kind)
 
 /* ---- the gate ---- */
 
-/* Where each state may lead. Before ESTABLISHED there are two connections: when the further one is lost, the state
- * falls back to that of the other. */
+/* Where each state may lead. Before ESTABLISHED there are two connections: when the further one is
+ * lost, the state falls back to that of the other. */
 static const unsigned legal[CW_BGP_STATE_COUNT] = {
 	[CW_BGP_STATE_IDLE] = BIT(CONNECT) | BIT(ACTIVE),
 	[CW_BGP_STATE_CONNECT] = BIT(IDLE) | BIT(ACTIVE) | BIT(OPEN_SENT) | BIT(OPEN_CONFIRM),
 	[CW_BGP_STATE_ACTIVE] = BIT(IDLE) | BIT(CONNECT) | BIT(OPEN_SENT) | BIT(OPEN_CONFIRM),
 	[CW_BGP_STATE_OPEN_SENT] = BIT(IDLE) | BIT(CONNECT) | BIT(ACTIVE) | BIT(OPEN_CONFIRM),
-	[CW_BGP_STATE_OPEN_CONFIRM] = BIT(IDLE) | BIT(CONNECT) | BIT(ACTIVE) | BIT(OPEN_SENT) |
-				      BIT(ESTABLISHED),
+	[CW_BGP_STATE_OPEN_CONFIRM] =
+		BIT(IDLE) | BIT(CONNECT) | BIT(ACTIVE) | BIT(OPEN_SENT) | BIT(ESTABLISHED),
 	[CW_BGP_STATE_ESTABLISHED] = BIT(IDLE),
 };
 
@@ -104,9 +104,10 @@ void cw_bgp_retry_later(struct turn *t)
 {
 	struct cw_bgp_peer *p = t->p;
 
-	p->retry_due = p->conf.active ? cw_time_add_us(t->now, cw_bgp_jitter_us(p,
-						p->conf.connect_retry_s * 1000000LL))
-				      : CW_TIME_NEVER;
+	p->retry_due = p->conf.active
+			       ? cw_time_add_us(t->now,
+					 cw_bgp_jitter_us(p, p->conf.connect_retry_s * 1000000LL))
+			       : CW_TIME_NEVER;
 }
 
 void cw_bgp_try_connect(struct turn *t)
@@ -125,7 +126,9 @@ void cw_bgp_begin(struct turn *t)
 	struct cw_bgp_peer *p = t->p;
 
 	p->idle_due = CW_TIME_NEVER;
-	p->wait = !p->started ? CW_BGP_WAIT_START : p->net_down ? CW_BGP_WAIT_NET : CW_BGP_WAIT_NONE;
+	p->wait = !p->started   ? CW_BGP_WAIT_START
+		  : p->net_down ? CW_BGP_WAIT_NET
+				: CW_BGP_WAIT_NONE;
 	if (p->wait == CW_BGP_WAIT_NONE && p->conf.active)
 		cw_bgp_try_connect(t);
 }
@@ -155,11 +158,12 @@ static void lost(struct turn *t, enum cw_bgp_conn which, int err_no, bool connec
 	const struct conn *c = &t->p->conn[which];
 	struct ending e = {
 		.cause = connecting ? CW_BGP_CAUSE_CONNECT_FAILED : CW_BGP_CAUSE_CONNECTION_LOST,
-		.why = err_no	  ? strerrordesc_np(err_no)
+		.why = err_no       ? strerrordesc_np(err_no)
 		       : connecting ? NULL
 				    : "closed by the peer",
 		.closed = true,
-		/* RFC 4271 8.2.2, event 18: up to OPEN_SENT we listen on, from OPEN_CONFIRM it is a failure. */
+		/* RFC 4271 8.2.2, event 18: up to OPEN_SENT we listen on, from OPEN_CONFIRM it is a
+		   failure. */
 		.after = c->phase >= PH_OPEN_CONFIRM ? AFTER_PAUSE : AFTER_RETRY,
 	};
 
@@ -184,9 +188,13 @@ static void header_error(struct turn *t, const struct cw_bgp_event *ev)
 {
 	t->p->messages.in[0]++;
 	cw_bgp_conn_end(t, ev->conn,
-		&(struct ending){ .cause = CW_BGP_CAUSE_BAD_HEADER, .why = ev->err->why,
-			.notify = true, .code = ev->err->code, .subcode = ev->err->subcode,
-			.data = ev->err->data, .after = AFTER_PAUSE,
+		&(struct ending){ .cause = CW_BGP_CAUSE_BAD_HEADER,
+			.why = ev->err->why,
+			.notify = true,
+			.code = ev->err->code,
+			.subcode = ev->err->subcode,
+			.data = ev->err->data,
+			.after = AFTER_PAUSE,
 			.bad = cw_bgp_hash(CW_BGP_E_HEADER, ev->body) });
 }
 
@@ -197,9 +205,13 @@ static void update_error(struct turn *t, const struct cw_bgp_event *ev)
 	if (up == CW_BGP_CONNS)
 		return;
 	cw_bgp_conn_end(t, up,
-		&(struct ending){ .cause = CW_BGP_CAUSE_BAD_UPDATE, .why = ev->err->why,
-			.notify = true, .code = ev->err->code, .subcode = ev->err->subcode,
-			.data = ev->err->data, .after = AFTER_PAUSE,
+		&(struct ending){ .cause = CW_BGP_CAUSE_BAD_UPDATE,
+			.why = ev->err->why,
+			.notify = true,
+			.code = ev->err->code,
+			.subcode = ev->err->subcode,
+			.data = ev->err->data,
+			.after = AFTER_PAUSE,
 			.bad = cw_bgp_hash(CW_BGP_E_UPDATE, ev->body) });
 }
 
@@ -212,14 +224,17 @@ static void conn_timers(struct turn *t, enum cw_bgp_conn which)
 	if (cw_time_reached(c->send_due, t->now)) {
 		/* Its NOTIFICATION (8/0) would wait behind what is stuck. */
 		cw_bgp_conn_end(t, which,
-			&(struct ending){ .cause = CW_BGP_CAUSE_SEND_HOLD, .discard = true,
+			&(struct ending){ .cause = CW_BGP_CAUSE_SEND_HOLD,
+				.discard = true,
 				.after = AFTER_PAUSE });
 		return;
 	}
 	if (cw_time_reached(c->hold_due, t->now)) {
 		cw_bgp_conn_end(t, which,
-			&(struct ending){ .cause = CW_BGP_CAUSE_HOLD_EXPIRED, .notify = true,
-				.code = CW_BGP_E_HOLD, .after = AFTER_PAUSE });
+			&(struct ending){ .cause = CW_BGP_CAUSE_HOLD_EXPIRED,
+				.notify = true,
+				.code = CW_BGP_E_HOLD,
+				.after = AFTER_PAUSE });
 		return;
 	}
 	if (cw_time_reached(c->keepalive_due, t->now))
@@ -228,13 +243,15 @@ static void conn_timers(struct turn *t, enum cw_bgp_conn which)
 		cw_bgp_conn_open(t, which);
 }
 
-/* The ConnectRetryTimer: an attempt that hangs is given up, and another is made unless the peer has come. */
+/* The ConnectRetryTimer: an attempt that hangs is given up, and another is made unless the peer has
+ * come. */
 static void retry_timer(struct turn *t)
 {
 	struct cw_bgp_peer *p = t->p;
 	bool was_connecting = p->conn[CW_BGP_CONN_OURS].phase == PH_CONNECTING;
-	struct ending e = { .cause = CW_BGP_CAUSE_CONNECT_FAILED, .why = "no answer",
-		.after = AFTER_ORDER };
+	struct ending e = {
+		.cause = CW_BGP_CAUSE_CONNECT_FAILED, .why = "no answer", .after = AFTER_ORDER
+	};
 
 	if (!cw_time_reached(p->retry_due, t->now))
 		return;
@@ -262,7 +279,8 @@ static void timers(struct turn *t)
 
 struct cw_time cw_bgp_peer_next_due(const struct cw_bgp_peer *p)
 {
-	struct cw_time due = cw_time_min(cw_time_min(p->retry_due, p->idle_due), cw_bgp_restart_due(p));
+	struct cw_time due =
+		cw_time_min(cw_time_min(p->retry_due, p->idle_due), cw_bgp_restart_due(p));
 
 	for (unsigned i = 0; i < CW_BGP_CONNS; i++) {
 		const struct conn *c = &p->conn[i];

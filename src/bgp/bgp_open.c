@@ -17,8 +17,10 @@ static bool role_counts(const struct cw_bgp_peer *p)
 struct cw_bgp_open cw_bgp_open_make(const struct cw_bgp_peer *p, bool plain, struct cw_time now)
 {
 	const struct cw_bgp_peer_conf *conf = &p->conf;
-	struct cw_bgp_open open = { .version = 4, .asn = conf->local_asn,
-		.hold_s = (uint16_t)conf->hold_s, .id = conf->router_id };
+	struct cw_bgp_open open = { .version = 4,
+		.asn = conf->local_asn,
+		.hold_s = (uint16_t)conf->hold_s,
+		.id = conf->router_id };
 	struct cw_bgp_caps *caps = &open.caps;
 
 	if (plain)
@@ -104,7 +106,8 @@ static bool check_role(
 	if (cw_bgp_peer_conf_ibgp(&p->conf))
 		return true;
 	if (caps->role_conflict)
-		return fault(ret_fault, CW_BGP_OPEN_ROLE_MISMATCH, "it gives several different roles");
+		return fault(
+			ret_fault, CW_BGP_OPEN_ROLE_MISMATCH, "it gives several different roles");
 	if (!role_counts(p))
 		return true;
 	if (!caps->role && p->conf.role_strict)
@@ -172,7 +175,7 @@ void cw_bgp_open_agree(struct cw_bgp_peer *p, const struct conn *c, struct cw_ti
 		.ibgp = cw_bgp_peer_conf_ibgp(&p->conf),
 		.ext_next_hop = ours->ext_next_hop && theirs->ext_next_hop,
 		.max = ours->ext_message && theirs->ext_message ? CW_BGP_MSG_EXTENDED_MAX
-							       : CW_BGP_MSG_MAX,
+								: CW_BGP_MSG_MAX,
 	};
 	p->refresh = ours->refresh && theirs->refresh;
 	p->enhanced = p->refresh && ours->enhanced_refresh && theirs->enhanced_refresh;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What people and settings want: start, stop, reset, new settings, the limit of prefixes, the tunnel beneath. */
+/* What people and settings want: start, stop, reset, new settings, the limit of prefixes, the
+ * tunnel beneath. */
 #include "bgp/bgp_peer_priv.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ static void trip(struct turn *t, enum cw_bgp_family family)
 	cw_put_u16(&w, cw_bgp_afi(family));
 	cw_put_u8(&w, 1);
 	cw_put_u32(&w, limit);
-	snprintf(why, sizeof(why), "%s: limit %u, got %u", cw_bgp_family_name(family), limit, count);
+	snprintf(
+		why, sizeof(why), "%s: limit %u, got %u", cw_bgp_family_name(family), limit, count);
 	p->trip_family = family;
 	p->trip_count = count;
 	if (cw_time_diff_us(t->now, p->up_at) >= p->conf.stable_s * 1000000LL * CW_BGP_LONG_STABLE)
@@ -36,11 +38,14 @@ static void trip(struct turn *t, enum cw_bgp_family family)
 	p->wait = CW_BGP_WAIT_PREFIXES;
 	p->idle_due = p->conf.max_prefixes_restart_s ? cw_time_add_s(t->now, trip_pause_s(p))
 						     : CW_TIME_NEVER;
-	cw_bgp_conn_end_all(t,
-		&(struct ending){ .cause = CW_BGP_CAUSE_PREFIX_LIMIT, .why = why, .notify = true,
-			.code = CW_BGP_E_CEASE, .subcode = CW_BGP_CEASE_MAX_PREFIXES,
-			.data = { .p = data, .n = cw_writer_len(&w) }, .hard = true,
-			.after = AFTER_ORDER });
+	cw_bgp_conn_end_all(t, &(struct ending){ .cause = CW_BGP_CAUSE_PREFIX_LIMIT,
+				       .why = why,
+				       .notify = true,
+				       .code = CW_BGP_E_CEASE,
+				       .subcode = CW_BGP_CEASE_MAX_PREFIXES,
+				       .data = { .p = data, .n = cw_writer_len(&w) },
+				       .hard = true,
+				       .after = AFTER_ORDER });
 }
 
 void cw_bgp_look_at_prefixes(struct turn *t, enum cw_bgp_family family)
@@ -101,8 +106,7 @@ void cw_bgp_order_start(struct turn *t, const struct cw_bgp_event *ev)
 	forget_failures(p);
 	p->restarting = ev->restarting && p->conf.gr;
 	p->forwarding = ev->forwarding;
-	p->defer_due = p->restarting ? cw_time_add_s(t->now, p->conf.gr_defer_s)
-						    : CW_TIME_NEVER;
+	p->defer_due = p->restarting ? cw_time_add_s(t->now, p->conf.gr_defer_s) : CW_TIME_NEVER;
 	cw_bgp_set_cause(t, CW_BGP_CAUSE_NONE, NULL);
 	cw_bgp_begin(t);
 }
@@ -116,10 +120,14 @@ void cw_bgp_order_stop(struct turn *t, const struct cw_bgp_event *ev)
 	p->started = false;
 	p->wait = CW_BGP_WAIT_START;
 	p->retry_due = p->idle_due = p->defer_due = CW_TIME_NEVER;
-	cw_bgp_conn_end_all(t,
-		&(struct ending){ .cause = CW_BGP_CAUSE_OPERATOR, .why = ev->text,
-			.notify = !quiet, .code = CW_BGP_E_CEASE, .subcode = ev->subcode,
-			.data = shutdown_text(ev->text, buf), .hard = true, .after = AFTER_ORDER });
+	cw_bgp_conn_end_all(t, &(struct ending){ .cause = CW_BGP_CAUSE_OPERATOR,
+				       .why = ev->text,
+				       .notify = !quiet,
+				       .code = CW_BGP_E_CEASE,
+				       .subcode = ev->subcode,
+				       .data = shutdown_text(ev->text, buf),
+				       .hard = true,
+				       .after = AFTER_ORDER });
 	cw_bgp_set_cause(t, CW_BGP_CAUSE_OPERATOR, ev->text);
 	cw_bgp_sweep_all(t);
 }
@@ -129,10 +137,14 @@ static void reset_hard(struct turn *t, const char *text)
 	struct cw_bgp_peer *p = t->p;
 	uint8_t buf[256];
 
-	cw_bgp_conn_end_all(t,
-		&(struct ending){ .cause = CW_BGP_CAUSE_RESET, .why = text, .notify = true,
-			.code = CW_BGP_E_CEASE, .subcode = CW_BGP_CEASE_RESET,
-			.data = shutdown_text(text, buf), .hard = true, .after = AFTER_ORDER });
+	cw_bgp_conn_end_all(t, &(struct ending){ .cause = CW_BGP_CAUSE_RESET,
+				       .why = text,
+				       .notify = true,
+				       .code = CW_BGP_E_CEASE,
+				       .subcode = CW_BGP_CEASE_RESET,
+				       .data = shutdown_text(text, buf),
+				       .hard = true,
+				       .after = AFTER_ORDER });
 	cw_bgp_set_cause(t, CW_BGP_CAUSE_RESET, text);
 	cw_bgp_sweep_all(t);
 	forget_failures(p);
@@ -150,7 +162,8 @@ void cw_bgp_order_reset(struct turn *t, const struct cw_bgp_event *ev)
 		cw_bgp_say(t, CW_LOG_INFO, CW_LOG_NONE, "no session to be refreshed");
 	} else if (ev->reset == CW_BGP_RESET_SOFT_IN && !p->refresh) {
 		cw_bgp_say(t, CW_LOG_WARNING, CW_LOG_NONE,
-			"the peer can't send its routes again (no route refresh); a hard reset would");
+			"the peer can't send its routes again (no route refresh); a hard reset "
+			"would");
 	} else {
 		for (unsigned f = 0; f < CW_BGP_FAMILIES; f++) {
 			if (ev->reset == CW_BGP_RESET_SOFT_IN)
@@ -174,9 +187,10 @@ void cw_bgp_order_net_down(struct turn *t)
 		p->idle_due = CW_TIME_NEVER;
 	}
 	p->retry_due = CW_TIME_NEVER;
-	cw_bgp_conn_end_all(t,
-		&(struct ending){ .cause = CW_BGP_CAUSE_NET_DOWN, .hard = true, .discard = true,
-			.after = AFTER_ORDER });
+	cw_bgp_conn_end_all(t, &(struct ending){ .cause = CW_BGP_CAUSE_NET_DOWN,
+				       .hard = true,
+				       .discard = true,
+				       .after = AFTER_ORDER });
 	if (p->wait == CW_BGP_WAIT_NET)
 		cw_bgp_set_cause(t, CW_BGP_CAUSE_NET_DOWN, NULL);
 	cw_bgp_sweep_all(t);
@@ -218,10 +232,13 @@ static void renew(struct turn *t, enum cw_bgp_peer_change change, const char *na
 
 	snprintf(why, sizeof(why), "%s", names);
 	/* Another peer's routes are no use; the same peer's may be kept. */
-	cw_bgp_conn_end_all(t,
-		&(struct ending){ .cause = CW_BGP_CAUSE_CONF_CHANGED, .why = why, .notify = true,
-			.code = CW_BGP_E_CEASE, .subcode = CW_BGP_CEASE_CONFIG_CHANGE,
-			.hard = change == CW_BGP_CHANGE_SOCKET, .after = AFTER_ORDER });
+	cw_bgp_conn_end_all(t, &(struct ending){ .cause = CW_BGP_CAUSE_CONF_CHANGED,
+				       .why = why,
+				       .notify = true,
+				       .code = CW_BGP_E_CEASE,
+				       .subcode = CW_BGP_CEASE_CONFIG_CHANGE,
+				       .hard = change == CW_BGP_CHANGE_SOCKET,
+				       .after = AFTER_ORDER });
 	if (change == CW_BGP_CHANGE_SOCKET)
 		cw_bgp_sweep_all(t);
 	if (!p->started || p->net_down)
@@ -249,7 +266,8 @@ static void apply_live(struct turn *t)
 		return;
 	if (!p->conf.active && ours->phase == PH_CONNECTING)
 		cw_bgp_conn_end(t, CW_BGP_CONN_OURS,
-			&(struct ending){ .cause = CW_BGP_CAUSE_CONF_CHANGED, .after = AFTER_ORDER });
+			&(struct ending){
+				.cause = CW_BGP_CAUSE_CONF_CHANGED, .after = AFTER_ORDER });
 	if (!p->conf.active)
 		p->retry_due = CW_TIME_NEVER;
 	else if (ours->phase == PH_NONE && theirs->phase == PH_NONE)
@@ -260,11 +278,13 @@ void cw_bgp_order_conf(struct turn *t, const struct cw_bgp_peer_conf *conf)
 {
 	struct cw_bgp_peer *p = t->p;
 	char names[128];
-	enum cw_bgp_peer_change change = cw_bgp_peer_conf_diff(&p->conf, conf, names, sizeof(names));
+	enum cw_bgp_peer_change change =
+		cw_bgp_peer_conf_diff(&p->conf, conf, names, sizeof(names));
 
 	if (change == CW_BGP_CHANGE_NONE)
 		return;
-	/* The old settings are what the session and its NOTIFICATION belong to, in agreed values alone. */
+	/* The old settings are what the session and its NOTIFICATION belong to, in agreed values
+	 * alone. */
 	p->conf = *conf;
 	if (change == CW_BGP_CHANGE_LIVE && must_renew(p))
 		change = CW_BGP_CHANGE_OPEN;

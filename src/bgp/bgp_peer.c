@@ -120,7 +120,8 @@ static void view_notification(const struct kept_notification *kept, struct cw_ti
 	snprintf(out->text, sizeof(out->text), "%s", kept->text);
 }
 
-static void view_families(const struct cw_bgp_peer *p, struct cw_time now, struct cw_bgp_peer_view *v)
+static void view_families(
+	const struct cw_bgp_peer *p, struct cw_time now, struct cw_bgp_peer_view *v)
 {
 	const struct cw_bgp_caps *caps = &p->peer_open.caps;
 
@@ -129,21 +130,24 @@ static void view_families(const struct cw_bgp_peer *p, struct cw_time now, struc
 
 		v->family[i] = (struct cw_bgp_view_family){
 			.offered = p->conf.family[i],
-			.received = p->has_peer_open && (caps->mp_any ? caps->mp[i] : i == CW_BGP_IPV4),
+			.received =
+				p->has_peer_open && (caps->mp_any ? caps->mp[i] : i == CW_BGP_IPV4),
 			.agreed = f->agreed,
 			.prefixes = f->prefixes,
 			.eor_in = f->eor_in,
 			.sending = f->sending,
 			.deferred = f->deferred,
 			.stale = f->stale != STALE_NONE,
-			.stale_left_s = left_s(f->stale == STALE_SESSION && !f->agreed ? p->restart_due
-										     : f->stale_due,
-				now),
+			.stale_left_s =
+				left_s(f->stale == STALE_SESSION && !f->agreed ? p->restart_due
+									       : f->stale_due,
+					now),
 		};
 	}
 }
 
-static void view_session(const struct cw_bgp_peer *p, struct cw_time now, struct cw_bgp_peer_view *v)
+static void view_session(
+	const struct cw_bgp_peer *p, struct cw_time now, struct cw_bgp_peer_view *v)
 {
 	enum cw_bgp_conn up = cw_bgp_peer_established(p);
 	struct cw_time hold = CW_TIME_NEVER;

@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROW(field, cost)                                                                  \
-	{ .name = #field, .offset = offsetof(struct cw_bgp_peer_conf, field),             \
-	  .size = sizeof(((struct cw_bgp_peer_conf *)0)->field), .change = CW_BGP_CHANGE_##cost }
+#define ROW(field, cost)                                                                           \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct cw_bgp_peer_conf, field),                \
+		.size = sizeof(((struct cw_bgp_peer_conf *)0)->field),                             \
+		.change = CW_BGP_CHANGE_##cost                                                     \
+	}
 
 /* Every field stands here once; a test counts their bytes. */
 static const struct cw_bgp_peer_conf_row rows[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is kept over the end of a session (RFC 4724, 8538), and what is sent and asked for again (RFC 2918, 7313).
+ * What is kept over the end of a session (RFC 4724, 8538), and what is sent and asked for again
+ * (RFC 2918, 7313).
  */
 #include "bgp/bgp_peer_priv.h"
 
@@ -123,7 +124,8 @@ void cw_bgp_refresh_in(struct turn *t, const struct cw_bgp_refresh *refresh)
 
 /* ---- the session begins and ends ---- */
 
-/* The peer came back and kept what it forwards by, so its old routes may stay until it has announced. */
+/* The peer came back and kept what it forwards by, so its old routes may stay until it has
+ * announced. */
 static bool still_good(const struct cw_bgp_peer *p, enum cw_bgp_family family)
 {
 	const struct cw_bgp_caps *caps = &p->peer_open.caps;
@@ -186,7 +188,8 @@ void cw_bgp_restart_down(struct turn *t, const struct ending *e)
 	struct cw_bgp_action *down;
 	bool keep[CW_BGP_FAMILIES], any = false;
 
-	/* What the session before left and this one did not renew has had its time: RFC 4724 4.2. */
+	/* What the session before left and this one did not renew has had its time: RFC 4724 4.2.
+	 */
 	for (unsigned i = 0; i < CW_BGP_FAMILIES; i++) {
 		if (p->family[i].stale == STALE_SESSION)
 			sweep(t, family_at(i));
@@ -200,7 +203,8 @@ void cw_bgp_restart_down(struct turn *t, const struct ending *e)
 		down->keep[i] = keep[i] = keeps(p, family_at(i), e);
 		any |= keep[i];
 		prefixes = keep[i] ? f->prefixes : 0;
-		*f = (struct family_state){ .prefixes = prefixes, .stale_due = CW_TIME_NEVER,
+		*f = (struct family_state){ .prefixes = prefixes,
+			.stale_due = CW_TIME_NEVER,
 			.stale = keep[i] ? STALE_SESSION : STALE_NONE };
 	}
 	p->defer_due = CW_TIME_NEVER;

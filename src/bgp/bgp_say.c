@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the session says to the log, and NOTIFICATIONs in words. The first of its kind is news; what fails alike
- * again is said aloud seldom. */
+/* What the session says to the log, and NOTIFICATIONs in words. The first of its kind is news; what
+ * fails alike again is said aloud seldom. */
 #include "bgp/bgp_peer_priv.h"
 
 #include <inttypes.h>
@@ -45,8 +45,12 @@ void cw_bgp_notification_words(
 void cw_bgp_keep_notification(struct kept_notification *kept, const struct cw_bgp_notification *n,
 	bool hard, const char *why, struct cw_time now)
 {
-	*kept = (struct kept_notification){ .present = true, .hard = hard, .at = now,
-		.code = n->code, .subcode = n->subcode, .n_data = n->data.n };
+	*kept = (struct kept_notification){ .present = true,
+		.hard = hard,
+		.at = now,
+		.code = n->code,
+		.subcode = n->subcode,
+		.n_data = n->data.n };
 	if (n->data.n)
 		memcpy(kept->data, n->data.p,
 			n->data.n < sizeof(kept->data) ? n->data.n : sizeof(kept->data));
@@ -130,8 +134,9 @@ static void what_next(const struct cw_bgp_peer *p, struct cw_time now, char *buf
 		snprintf(buf, size, "; next try in %" PRId64 " s",
 			(cw_time_diff_us(due, now) + 999999) / 1000000);
 	else if (p->wait == CW_BGP_WAIT_PREFIXES)
-		snprintf(buf, size, "; not tried again before max-prefixes is raised or "
-				    "causewayctl bgp reset");
+		snprintf(buf, size,
+			"; not tried again before max-prefixes is raised or "
+			"causewayctl bgp reset");
 	else if (p->wait == CW_BGP_WAIT_NONE)
 		snprintf(buf, size, "; waits for the peer");
 }

@@ -41,3 +41,36 @@ TESTS += $(cw_bgp_policy_tests)
 tests_unit_test_bgp_policy_SOURCES = tests/unit/test_bgp_policy.c
 tests_unit_test_bgp_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bgp_policy_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+# The session. CW_SIM_SEEDS=N and CW_SIM_SEED=S as with sim_pair.
+cw_bgp_session_tests = \
+	tests/sim/sim_bgp \
+	tests/unit/test_bgp_fsm \
+	tests/unit/test_bgp_restart \
+	tests/unit/test_bgp_session
+check_PROGRAMS += $(cw_bgp_session_tests)
+TESTS += $(cw_bgp_session_tests)
+
+cw_bgp_rig = \
+	tests/unit/bgp_rig.c \
+	tests/unit/bgp_rig.h
+
+cw_bgp_world = \
+	tests/sim/bgp_world.c \
+	tests/sim/bgp_world.h
+
+tests_sim_sim_bgp_SOURCES = tests/sim/sim_bgp.c $(cw_bgp_world)
+tests_sim_sim_bgp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_sim_sim_bgp_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a
+
+tests_unit_test_bgp_fsm_SOURCES = tests/unit/test_bgp_fsm.c $(cw_bgp_rig)
+tests_unit_test_bgp_fsm_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_fsm_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_restart_SOURCES = tests/unit/test_bgp_restart.c $(cw_bgp_rig) $(cw_bgp_world)
+tests_unit_test_bgp_restart_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_restart_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_session_SOURCES = tests/unit/test_bgp_session.c $(cw_bgp_rig) $(cw_bgp_world)
+tests_unit_test_bgp_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_session_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
