@@ -15,12 +15,16 @@ libcw_wire_a_SOURCES = \
 	src/wire/bgp_path.c \
 	src/wire/bgp_priv.h \
 	src/wire/bgp_update.c \
-	src/wire/bgp_update.h
+	src/wire/bgp_update.h \
+	src/wire/mrt.c \
+	src/wire/mrt.h
 
 cw_wire_tests = \
 	tests/unit/test_bgp_attr \
+	tests/unit/test_bgp_encode \
 	tests/unit/test_bgp_msg \
-	tests/unit/test_bgp_update
+	tests/unit/test_bgp_update \
+	tests/unit/test_mrt
 check_PROGRAMS += $(cw_wire_tests)
 TESTS += $(cw_wire_tests)
 
@@ -32,6 +36,10 @@ tests_unit_test_bgp_attr_SOURCES = tests/unit/test_bgp_attr.c $(cw_wire_test_com
 tests_unit_test_bgp_attr_CPPFLAGS = $(cw_wire_test_cppflags)
 tests_unit_test_bgp_attr_LDADD = $(cw_wire_test_libs)
 
+tests_unit_test_bgp_encode_SOURCES = tests/unit/test_bgp_encode.c $(cw_wire_test_common)
+tests_unit_test_bgp_encode_CPPFLAGS = $(cw_wire_test_cppflags)
+tests_unit_test_bgp_encode_LDADD = $(cw_wire_test_libs)
+
 tests_unit_test_bgp_msg_SOURCES = tests/unit/test_bgp_msg.c $(cw_wire_test_common)
 tests_unit_test_bgp_msg_CPPFLAGS = $(cw_wire_test_cppflags)
 tests_unit_test_bgp_msg_LDADD = $(cw_wire_test_libs)
@@ -39,3 +47,7 @@ tests_unit_test_bgp_msg_LDADD = $(cw_wire_test_libs)
 tests_unit_test_bgp_update_SOURCES = tests/unit/test_bgp_update.c $(cw_wire_test_common)
 tests_unit_test_bgp_update_CPPFLAGS = $(cw_wire_test_cppflags)
 tests_unit_test_bgp_update_LDADD = $(cw_wire_test_libs)
+
+tests_unit_test_mrt_SOURCES = tests/unit/test_mrt.c $(cw_wire_test_common)
+tests_unit_test_mrt_CPPFLAGS = $(cw_wire_test_cppflags)
+tests_unit_test_mrt_LDADD = $(cw_wire_test_libs)

@@ -94,7 +94,7 @@ struct cw_span body_of(const char *hex)
 	return copy_of(message.p + CW_BGP_HEADER_LEN, message.n - CW_BGP_HEADER_LEN);
 }
 
-void assert_bytes(struct cw_span have, const char *hex)
+void assert_row(const char *name, struct cw_span have, const char *hex)
 {
 	static char text[2 * HEX_MAX + 1], wanted[2 * HEX_MAX + 1];
 	struct cw_span want = bytes_of(hex);
@@ -105,7 +105,13 @@ void assert_bytes(struct cw_span have, const char *hex)
 		snprintf(text + 2 * i, 3, "%02x", have.p[i]);
 	for (size_t i = 0; i < want.n; i++)
 		snprintf(wanted + 2 * i, 3, "%02x", want.p[i]);
-	assert_string_equal(text, wanted);
+	if (strcmp(text, wanted) != 0)
+		fail_msg("%s: %s, not %s", name, text, wanted);
+}
+
+void assert_bytes(struct cw_span have, const char *hex)
+{
+	assert_row("bytes", have, hex);
 }
 
 struct cw_addr addr_of(const char *text)

@@ -19,6 +19,8 @@ struct cw_span copy_of(const void *p, size_t n);
 int bytes_free(void **state);
 
 void assert_bytes(struct cw_span have, const char *hex);
+/* The same, with the name of a row for the message. */
+void assert_row(const char *name, struct cw_span have, const char *hex);
 
 struct cw_addr addr_of(const char *text);
 struct cw_prefix prefix_of(const char *text);
