@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "daemon/gateway_priv.h"
+#include "daemon/speaker.h"
 #include "io/mailbox.h"
 #include "io/notify.h"
 
@@ -241,6 +242,11 @@ static void work_turn(struct cw_gateway *gw)
 
 	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_TRY)); i++)
 		cw_gateway_try(gw, s);
+	/* A peer that tries at our start is answered when all that need no resolver are known. */
+	if (!gw->begun && !cw_gateway_todo_count(gw, TODO_TRY)) {
+		gw->begun = true;
+		gw->ike->ops->begin(gw->ike);
+	}
 	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_LINK)); i++)
 		cw_gateway_link(gw, s);
 }
@@ -273,10 +279,11 @@ static struct cw_time on_turn(void *arg, struct cw_time now)
 	sample_turn(gw, now);
 	cw_gateway_routes_turn(gw, now);
 	cw_gateway_ways_turn(gw, now);
+	due = gw->speaker ? cw_speaker_turn(gw->speaker, now) : CW_TIME_NEVER;
 	if (cw_time_reached(gw->poll_due, now))
 		order_poll(gw, now);
 
-	due = cw_ctl_server_turn(gw->ctl, now);
+	due = cw_time_min(due, cw_ctl_server_turn(gw->ctl, now));
 	if (cw_gateway_todo_count(gw, TODO_TRY) || cw_gateway_todo_count(gw, TODO_LINK))
 		due = now;
 	due = cw_time_min(due, cw_time_min(gw->tunnels_due, gw->reconcile_due));
@@ -405,6 +412,8 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 	if (rc == CW_OK)
 		rc = cw_gateway_ways_new(gw);
 	if (rc == CW_OK)
+		cw_gateway_bgp_place(gw);
+	if (rc == CW_OK)
 		rc = clean_earlier(gw, reterr, size);
 	if (rc == CW_OK)
 		rc = cw_resolver_new(parts->loop, cw_resolve_system, cw_gateway_resolved, gw, &gw->resolver);
@@ -419,6 +428,11 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 	/* Before anything else: from here on the sites' networks are closed. Interfaces come with the turns. */
 	cw_gateway_routes(gw);
 	cw_gateway_drops(gw);
+	rc = cw_gateway_bgp_new(gw, seed_of(gw, UINT32_MAX), reterr, size);
+	if (rc != CW_OK) {
+		cw_gateway_free(gw);
+		return rc;
+	}
 	cw_loop_on_turn(parts->loop, on_turn, gw);
 	*ret_gateway = gw;
 	return CW_OK;
@@ -448,6 +462,8 @@ void cw_gateway_free(struct cw_gateway *gw)
 	cw_loop_unwatch(gw->parts.loop, cw_mailbox_fd(gw->parts.box));
 	cw_loop_unwatch(gw->parts.loop, gw->kernel->ops->event_fd(gw->kernel));
 	cw_resolver_free(gw->resolver);
+	/* While the tunnels still carry: the neighbours are told. */
+	cw_speaker_free(gw->speaker);
 	if (gw->ike)
 		gw->ike->ops->stop(gw->ike, STOP_WAIT_MS);
 	/* Before the control socket goes: until then nobody else starts. */

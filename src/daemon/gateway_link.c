@@ -150,6 +150,8 @@ static bool wanted(const struct slot *s, struct cw_link *ret_want)
 	memcpy(want.ifname, s->conf->ifname, sizeof(want.ifname));
 	if (s->conf->inside_addr.addr.family != CW_FAMILY_NONE)
 		want.addrs[want.n_addrs++] = s->conf->inside_addr;
+	if (cw_gateway_bgp_addr(s, &want.addrs[want.n_addrs]))
+		want.n_addrs++;
 	if (s->mode == CW_IF_VTI) {
 		want.vti_remote = cw_tunnel_remote(s->tunnel);
 		want.vti_local = cw_tunnel_local(s->tunnel);

@@ -59,6 +59,8 @@ struct slot {
 	struct site_ways *ways; /* of its site; NULL: it has no interface */
 	bool todo[TODO_COUNT];
 	bool nat_hint_given;
+	bool bgp_needs_addr; /* the address that it speaks BGP from is on no interface of others */
+	size_t neighbour;    /* place in the speaker, from 1; 0: no BGP of ours */
 
 	struct cw_secret *psk;	      /* owned: the newest good one of its psk-file; NULL: conf's */
 	const char *psk_fault_logged; /* what is wrong with that file now, said once; NULL: nothing */
@@ -85,8 +87,10 @@ struct cw_gateway {
 	struct cw_gateway_parts parts;
 	struct cw_kernel *kernel;
 	struct cw_ike *ike; /* NULL before start */
+	bool begun;	    /* the engine may work */
 	struct cw_resolver *resolver;
 	struct cw_ctl_server *ctl;
+	struct cw_speaker *speaker; /* NULL: BGP is left to others */
 	struct cw_kernel_caps caps;
 	struct cw_time started_at;
 	int64_t started_wall_s;
@@ -187,6 +191,19 @@ size_t cw_gateway_todo_count(const struct cw_gateway *gw, enum todo kind);
 struct slot *cw_gateway_todo_at(const struct cw_gateway *gw, enum todo kind, size_t i);
 /* The one that waits longest; NULL: none. */
 struct slot *cw_gateway_todo_take(struct cw_gateway *gw, enum todo kind);
+
+/* ---- gateway_bgp.c ---- */
+
+/* Finds out which tunnels' interfaces need the address that BGP is spoken from. */
+void cw_gateway_bgp_place(struct cw_gateway *gw);
+/* That address, for the interface; false: none is needed. */
+bool cw_gateway_bgp_addr(const struct slot *s, struct cw_prefix *ret_addr);
+/* The neighbour's address, to which a host route leads; false: there is no neighbour. */
+bool cw_gateway_bgp_host(const struct slot *s, struct cw_prefix *ret_host);
+enum cw_rc cw_gateway_bgp_new(struct cw_gateway *gw, uint64_t seed, char *reterr, size_t size);
+/* Tells the speaker which ways are there. After the routes are set. */
+void cw_gateway_bgp_nets(struct cw_gateway *gw);
+void cw_gateway_bgp_port(struct cw_ctl_port *port);
 
 /* ---- gateway_sample.c ---- */
 

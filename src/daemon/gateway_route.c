@@ -124,23 +124,41 @@ static bool shall_have_routes(const struct slot *s)
 	return !s->unusable && cw_gateway_has_link(s) && s->link_ok && cw_tunnel_carries(s->tunnel);
 }
 
-/* The tunnel's own routes; returns their number. */
-static size_t add_unicast(const struct cw_gateway *gw, const struct slot *s, struct cw_route *ret_routes)
+/* Where the tunnel leads by its settings: its site's networks, and its BGP neighbour. At most max_dsts(). */
+static bool dst_at(const struct slot *s, size_t k, struct cw_prefix *ret_dst)
 {
 	const struct cw_prefixes *nets = &s->conf->site->networks;
 
-	for (size_t k = 0; k < nets->n; k++) {
-		struct cw_route *r = &ret_routes[k];
+	if (k < nets->n) {
+		*ret_dst = nets->v[k];
+		return true;
+	}
+	return k == nets->n && cw_gateway_bgp_host(s, ret_dst);
+}
+
+static size_t max_dsts(const struct slot *s)
+{
+	return s->conf->site->networks.n + 1;
+}
+
+/* The tunnel's own routes; returns their number. */
+static size_t add_unicast(const struct cw_gateway *gw, const struct slot *s, struct cw_route *ret_routes)
+{
+	struct cw_prefix dst;
+	size_t n = 0;
+
+	for (; dst_at(s, n, &dst); n++) {
+		struct cw_route *r = &ret_routes[n];
 
 		*r = (struct cw_route){
-			.dst = nets->v[k],
+			.dst = dst,
 			.kind = CW_ROUTE_UNICAST,
 			.metric = s->conf->metric + s->in_site,
-			.src = nets->v[k].addr.family == CW_FAMILY_IPV6 ? gw->src6 : gw->src4,
+			.src = dst.addr.family == CW_FAMILY_IPV6 ? gw->src6 : gw->src4,
 		};
 		memcpy(r->ifname, s->conf->ifname, sizeof(r->ifname));
 	}
-	return nets->n;
+	return n;
 }
 
 void cw_gateway_routes_soon(struct cw_gateway *gw)
@@ -178,7 +196,7 @@ void cw_gateway_routes(struct cw_gateway *gw)
 	gw->routes_at = cw_gateway_now(gw);
 	gw->routes_due = CW_TIME_NEVER;
 	for (size_t i = 0; i < gw->n_slots; i++)
-		max += gw->slots[i].conf->site->networks.n;
+		max += max_dsts(&gw->slots[i]);
 	want = calloc(2 * max + 1, sizeof(*want));
 	if (!want)
 		return; /* asked for again by the next reconcile */
@@ -186,12 +204,13 @@ void cw_gateway_routes(struct cw_gateway *gw)
 		;
 	for (size_t i = 0; i < gw->n_slots; i++) {
 		const struct slot *s = &gw->slots[i];
+		struct cw_prefix dst;
 
 		if (s->unusable || !cw_gateway_has_link(s))
 			continue;
-		for (size_t k = 0; k < s->conf->site->networks.n; k++)
+		for (size_t k = 0; dst_at(s, k, &dst); k++)
 			want[n++] = (struct cw_route){
-				.dst = s->conf->site->networks.v[k],
+				.dst = dst,
 				.kind = CW_ROUTE_UNREACHABLE,
 				.metric = CW_UNREACHABLE_METRIC,
 			};
@@ -220,7 +239,7 @@ static bool change_routes(struct cw_gateway *gw)
 	enum cw_rc rc;
 
 	for (size_t i = 0; i < n; i++)
-		max += cw_gateway_todo_at(gw, TODO_ROUTES, i)->conf->site->networks.n;
+		max += max_dsts(cw_gateway_todo_at(gw, TODO_ROUTES, i));
 	add = calloc(max + 1, sizeof(*add));
 	del = calloc(max + 1, sizeof(*del));
 	if (!add || !del) {
@@ -249,11 +268,14 @@ static bool change_routes(struct cw_gateway *gw)
 void cw_gateway_routes_turn(struct cw_gateway *gw, struct cw_time now)
 {
 	bool all = cw_time_reached(gw->routes_due, now);
+	bool some = cw_gateway_todo_count(gw, TODO_ROUTES) > 0;
 
-	if (!all && cw_gateway_todo_count(gw, TODO_ROUTES))
+	if (!all && some)
 		all = !change_routes(gw);
 	if (all)
 		cw_gateway_routes(gw);
+	if (all || some)
+		cw_gateway_bgp_nets(gw);
 }
 
 void cw_gateway_forwarding(struct cw_gateway *gw)

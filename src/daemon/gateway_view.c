@@ -155,4 +155,5 @@ void cw_gateway_ctl_port(struct cw_gateway *gw, struct cw_ctl_port *ret_port)
 		.rekey = cw_gateway_order_rekey,
 		.arg = gw,
 	};
+	cw_gateway_bgp_port(ret_port);
 }

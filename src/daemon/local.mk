@@ -16,6 +16,7 @@ sbin_PROGRAMS += causewayd
 causewayd_SOURCES = \
 	src/daemon/gateway.c \
 	src/daemon/gateway.h \
+	src/daemon/gateway_bgp.c \
 	src/daemon/gateway_link.c \
 	src/daemon/gateway_order.c \
 	src/daemon/gateway_priv.h \

@@ -9,12 +9,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "wire/mrt.h"
 
 #define MRT_BUFFER (256u << 10)
-#define MRT_BGP4MP_ET 17
-#define MRT_STATE_CHANGE_AS4 5
-#define MRT_MESSAGE_AS4 4
-#define MRT_HEADER 16 /* with the microseconds of the extended timestamp */
 
 void cw_speaker_mrt_open(struct cw_speaker *sp)
 {
@@ -29,30 +26,25 @@ void cw_speaker_mrt_open(struct cw_speaker *sp)
 		       path, strerror(errno));
 }
 
-static void put_addr(struct cw_writer *w, const struct cw_addr *a)
+static struct cw_mrt_time when(const struct cw_speaker *sp)
 {
-	cw_put_bytes(w, a->bytes, a->family == CW_FAMILY_IPV6 ? 16 : 4);
+	int64_t us = cw_loop_wall_us(sp->loop);
+
+	return (struct cw_mrt_time){ .s = (uint32_t)(us / 1000000), .us = (uint32_t)(us % 1000000) };
 }
 
-/* Header and what all BGP4MP records begin with (RFC 6396 4.4). len: octets that follow. */
-static void put_head(struct cw_speaker *sp, size_t peer, uint16_t subtype, size_t len, struct cw_writer *w)
+static struct cw_mrt_session session_of(const struct cw_speaker *sp, size_t peer)
 {
 	const struct neighbour *nb = &sp->v[peer];
-	const struct cw_bgp_conf *b = &nb->conf->bgp;
-	bool v6 = b->peer.family == CW_FAMILY_IPV6;
-	int64_t at_us = cw_loop_wall_us(sp->loop);
+	const struct cw_bgp_codec *codec = cw_bgp_peer_codec(nb->machine);
 
-	cw_put_u32(w, (uint32_t)(at_us / 1000000));
-	cw_put_u16(w, MRT_BGP4MP_ET);
-	cw_put_u16(w, subtype);
-	cw_put_u32(w, (uint32_t)(4 + 12 + (v6 ? 32 : 8) + len));
-	cw_put_u32(w, (uint32_t)(at_us % 1000000));
-	cw_put_u32(w, nb->conf->site->asn);
-	cw_put_u32(w, sp->conf->gateway.asn);
-	cw_put_u16(w, (uint16_t)nb->hop.ifindex);
-	cw_put_u16(w, v6 ? 2 : 1);
-	put_addr(w, &b->peer);
-	put_addr(w, &b->local);
+	return (struct cw_mrt_session){
+		.peer_asn = nb->conf->site->asn,
+		.local_asn = sp->conf->gateway.asn,
+		.peer = nb->conf->bgp.peer,
+		.local = nb->conf->bgp.local,
+		.as4 = !codec || codec->as4,
+	};
 }
 
 void cw_speaker_mrt_flush(struct cw_speaker *sp)
@@ -76,34 +68,30 @@ void cw_speaker_mrt_flush(struct cw_speaker *sp)
 	sp->n_mrt = 0;
 }
 
-/* Room for a record of this length; what was gathered is written first if need be. */
-static struct cw_writer record(struct cw_speaker *sp, size_t len)
+/* Where the next record goes; what was gathered is written first if it might not fit. */
+static uint8_t *room(struct cw_speaker *sp, size_t len)
 {
-	if (MRT_BUFFER - sp->n_mrt < MRT_HEADER + 48 + len)
+	if (MRT_BUFFER - sp->n_mrt < CW_MRT_MESSAGE_HEAD_MAX + len)
 		cw_speaker_mrt_flush(sp);
-	return cw_writer_of(sp->mrt + sp->n_mrt, MRT_BUFFER - sp->n_mrt);
+	return sp->mrt + sp->n_mrt;
 }
 
 void cw_speaker_mrt_message(struct cw_speaker *sp, size_t peer, struct cw_span message)
 {
-	struct cw_writer w = record(sp, message.n);
+	struct cw_mrt_session session = session_of(sp, peer);
+	uint8_t *at = room(sp, message.n);
 
-	put_head(sp, peer, MRT_MESSAGE_AS4, message.n, &w);
-	cw_put_bytes(&w, message.p, message.n);
-	if (cw_writer_ok(&w))
-		sp->n_mrt += cw_writer_len(&w);
+	sp->n_mrt += cw_mrt_message(when(sp), &session, false, message, at, MRT_BUFFER - sp->n_mrt);
 }
 
 void cw_speaker_mrt_state(struct cw_speaker *sp, size_t peer, enum cw_bgp_state from, enum cw_bgp_state to)
 {
-	struct cw_writer w = record(sp, 4);
+	/* RFC 6396 4.4.1 counts the states in RFC 4271's order too, from 1. */
+	struct cw_mrt_session session = session_of(sp, peer);
+	uint8_t *at = room(sp, 0);
 
-	/* RFC 6396 4.4.1 counts the states from 1, in RFC 4271's order. */
-	put_head(sp, peer, MRT_STATE_CHANGE_AS4, 4, &w);
-	cw_put_u16(&w, (uint16_t)(from + 1));
-	cw_put_u16(&w, (uint16_t)(to + 1));
-	if (cw_writer_ok(&w))
-		sp->n_mrt += cw_writer_len(&w);
+	sp->n_mrt += cw_mrt_state_change(when(sp), &session, (enum cw_mrt_state)(from + 1),
+					 (enum cw_mrt_state)(to + 1), at, MRT_BUFFER - sp->n_mrt);
 }
 
 void cw_speaker_mrt_close(struct cw_speaker *sp)

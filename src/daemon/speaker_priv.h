@@ -57,6 +57,7 @@ struct neighbour {
 	bool net_up, up;
 	bool out_started;		  /* since the session is up */
 	bool first_round[CW_BGP_FAMILIES]; /* is to be sent by bgp_out by itself */
+	bool end_of_rib[CW_BGP_FAMILIES]; /* the neighbour said it */
 	bool sending[CW_BGP_FAMILIES];	  /* SEND_ALL is under way */
 	struct cw_addr outer;		  /* far end of the tunnel, outside */
 	struct cw_fib_hop hop;		  /* ifindex 0: no device */

@@ -364,6 +364,7 @@ void cw_speaker_on_update(struct cw_speaker *sp, size_t peer, struct cw_span bod
 	if (up->end_of_rib && up->eor_family < CW_BGP_FAMILIES) {
 		struct cw_bgp_event ev = { .kind = CW_BGP_EV_EOR, .family = up->eor_family };
 
+		nb->end_of_rib[up->eor_family] = true;
 		cw_speaker_step(sp, peer, &ev);
 	}
 	tell_prefixes(sp, peer, CW_BGP_IPV4, room[CW_BGP_IPV4]);
@@ -384,6 +385,7 @@ void cw_speaker_on_up(struct cw_speaker *sp, size_t peer)
 		nb->told[f] = 0;
 		nb->sending[f] = false;
 		nb->first_round[f] = true;
+		nb->end_of_rib[f] = false;
 	}
 	source.router_id = cw_bgp_peer_id(nb->machine);
 	cw_bgp_rib_set_source(sp->rib, nb->source, &source, nb->conf->bgp.max_prefixes);
@@ -599,8 +601,12 @@ static void sweep(struct cw_speaker *sp, struct cw_time now)
 	if (cw_time_is_never(sp->sweep_at))
 		return;
 	for (size_t i = 0; i < sp->n; i++) {
+		const struct neighbour *nb = &sp->v[i];
+		const struct cw_bgp_codec *codec = nb->up ? cw_bgp_peer_codec(nb->machine) : NULL;
+
+		/* One that never says End-of-RIB has until sweep_at. */
 		for (int f = 0; f < CW_BGP_FAMILIES; f++)
-			synced &= sp->v[i].up && cw_bgp_peer_is_synced(sp->v[i].machine, (enum cw_bgp_family)f);
+			synced &= codec && (!codec->family[f] || nb->end_of_rib[f]);
 	}
 	if (!cw_time_reached(sp->sweep_at, now) && (!synced || cw_bgp_rib_changes(sp->rib)))
 		return;
