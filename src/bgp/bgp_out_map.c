@@ -15,13 +15,43 @@ void cw_out_map_forget(struct cw_bgp_out *out)
 	*m = (struct cw_out_memory){ 0 };
 }
 
-static size_t place_of(const struct cw_out_memory *m, const struct cw_out_mapped *key)
+#define WINDOW 8 /* places that a key may be in */
+
+static bool is_key(const struct cw_out_mapped *place, const struct cw_out_mapped *key)
+{
+	return place->attrs == key->attrs && place->source == key->source &&
+	       place->class == key->class && place->family == key->family;
+}
+
+/* Where a key is, or the first free place that it may have; NULL: all are taken. */
+static struct cw_out_mapped *place_of(const struct cw_out_memory *m, const struct cw_out_mapped *key)
 {
 	uint64_t h = (uint64_t)key->attrs << 32 | (uint64_t)key->source << 16 |
 		     (uint64_t)key->class << 8 | key->family;
+	struct cw_out_mapped *free_place = NULL;
 
 	h *= 0x9e3779b97f4a7c15ULL;
-	return (size_t)(h >> 40) & (m->size - 1);
+	for (size_t i = 0; i < WINDOW && i < m->size; i++) {
+		struct cw_out_mapped *place = &m->places[((h >> 40) + i) & (m->size - 1)];
+
+		if (is_key(place, key))
+			return place;
+		if (!place->attrs && !free_place)
+			free_place = place;
+	}
+	return free_place;
+}
+
+static void set_place(struct cw_bgp_out *out, struct cw_out_mapped *place,
+		      const struct cw_out_mapped *key)
+{
+	if (key->attrs) {
+		cw_bgp_store_ref(out->store, key->attrs);
+		cw_bgp_store_ref(out->store, key->mapped);
+	}
+	cw_bgp_store_unref(out->store, place->attrs);
+	cw_bgp_store_unref(out->store, place->mapped);
+	*place = *key;
 }
 
 /* As large as there are different things asked, within bounds. It works with what it has where memory lacks. */
@@ -38,15 +68,29 @@ static void grow(struct cw_bgp_out *out)
 		return;
 	*m = (struct cw_out_memory){ .places = places, .size = size };
 	for (size_t i = 0; i < old.size; i++) {
-		struct cw_out_mapped *to = &places[place_of(m, &old.places[i])];
+		struct cw_out_mapped *to = old.places[i].attrs ? place_of(m, &old.places[i]) : NULL;
 
-		if (!old.places[i].attrs)
-			continue;
-		cw_bgp_store_unref(out->store, to->attrs);
-		cw_bgp_store_unref(out->store, to->mapped);
-		*to = old.places[i];
+		if (to)
+			set_place(out, to, &old.places[i]);
+		set_place(out, &old.places[i], &(struct cw_out_mapped){ 0 });
 	}
 	free(old.places);
+}
+
+/* Grows until the key has a place; at the largest size it takes another's. */
+static void remember(struct cw_bgp_out *out, const struct cw_out_mapped *key)
+{
+	struct cw_out_memory *m = &out->memory;
+	struct cw_out_mapped *place = place_of(m, key);
+
+	for (size_t before = SIZE_MAX; !place && before != m->size; place = place_of(m, key)) {
+		before = m->size;
+		grow(out);
+	}
+	if (!place && m->size)
+		place = &m->places[key->attrs & (m->size - 1)];
+	if (place)
+		set_place(out, place, key);
 }
 
 static enum cw_rc ask(struct cw_bgp_out *out, const struct cw_out_mapped *key, uint32_t *ret_mapped)
@@ -78,9 +122,8 @@ enum cw_rc cw_out_map(struct cw_bgp_out *out, enum cw_bgp_family family,
 		      const struct cw_bgp_change *change, uint32_t *ret_wanted)
 {
 	const struct cw_bgp_winner *best = &change->winners[0];
-	struct cw_out_memory *m = &out->memory;
 	struct cw_out_mapped key = { .family = (uint8_t)family };
-	struct cw_out_mapped *there = NULL;
+	const struct cw_out_mapped *place;
 	enum cw_rc rc;
 
 	*ret_wanted = 0;
@@ -90,27 +133,15 @@ enum cw_rc cw_out_map(struct cw_bgp_out *out, enum cw_bgp_family family,
 		return CW_OK;
 	key.attrs = best->attrs;
 	key.source = best->source;
-	if (!m->size || m->lost > m->size)
-		grow(out);
-	if (m->size) {
-		there = &m->places[place_of(m, &key)];
-		if (there->attrs == key.attrs && there->source == key.source &&
-		    there->class == key.class && there->family == key.family) {
-			*ret_wanted = cw_bgp_store_ref(out->store, there->mapped);
-			return CW_OK;
-		}
+	place = place_of(&out->memory, &key);
+	if (place && place->attrs) {
+		*ret_wanted = cw_bgp_store_ref(out->store, place->mapped);
+		return CW_OK;
 	}
 	rc = ask(out, &key, &key.mapped);
 	if (rc != CW_OK)
 		return rc;
 	*ret_wanted = key.mapped;
-	if (there) {
-		m->lost += there->attrs != 0;
-		cw_bgp_store_unref(out->store, there->attrs);
-		cw_bgp_store_unref(out->store, there->mapped);
-		cw_bgp_store_ref(out->store, key.attrs);
-		cw_bgp_store_ref(out->store, key.mapped);
-		*there = key;
-	}
+	remember(out, &key);
 	return CW_OK;
 }

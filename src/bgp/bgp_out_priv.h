@@ -72,11 +72,10 @@ struct cw_out_mapped {
 	uint8_t class, family;
 };
 
-/* Remembers what map() said: one place for each hash. */
+/* Remembers what map() said. */
 struct cw_out_memory {
 	struct cw_out_mapped *places;
 	size_t size; /* a power of two, or 0 */
-	size_t lost; /* overwritten since it had this size */
 };
 
 struct cw_bgp_out {

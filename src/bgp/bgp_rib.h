@@ -13,7 +13,8 @@
  * Long work is done in slices by cw_bgp_rib_work(): forgetting a source's routes, the stale ones, deciding anew
  * after its cost changed. Their start is O(1).
  *
- * Memory, measured with 500,000 mixed IPv4 prefixes of one source: see tests/bench/bgp_tables.c.
+ * 500,000 mixed IPv4 prefixes of one source take 22 (sorted) to 28 (random order) octets each, FIB tag and path
+ * included, and their 62,500 attribute sets 6.6 MB: tests/bench/bgp_tables.c measures it.
  * Pure; one thread. Caps: paths per source and family (max_paths), sources (CW_BGP_SOURCES_MAX).
  */
 #ifndef CW_BGP_RIB_H
@@ -84,7 +85,7 @@ void cw_bgp_rib_sweep(struct cw_bgp_rib *rib, uint16_t source, enum cw_bgp_famil
 void cw_bgp_rib_drop(struct cw_bgp_rib *rib, uint16_t source, enum cw_bgp_family family);
 /* Is anything of this source still to be swept or decided anew? */
 bool cw_bgp_rib_busy(const struct cw_bgp_rib *rib, uint16_t source);
-/* Looks at about `budget` entries (16,384: 1 to 3 ms). False: nothing is left to do. */
+/* Looks at about `budget` entries (4,096: 1 to 2 ms when all of them go). False: nothing is left to do. */
 bool cw_bgp_rib_work(struct cw_bgp_rib *rib, size_t budget);
 
 /* ---- changes ---- */

@@ -10,6 +10,12 @@
  * rest of its block and, when a block is split, the rest of the directory: 12 KB for a million prefixes, once in
  * about 40 inserts. A full block first gives to a neighbour that has room, so blocks are 80 % full under random
  * order and full under ascending order.
+ *
+ * Why not a trie, or a hash. Measured with 500,000 mixed prefixes and values of 16 octets, per prefix, insert and
+ * find: a path-compressed binary trie with 32-bit links 750 and 890 ns in random order, 72 in sorted order, 44 octets;
+ * open hashing of 32-bit numbers of entries 140 and 50 ns, 32 to 41 octets, and no order; this 260 and 250 ns
+ * in random order, 64 and 56 in sorted order, 22 to 28 octets, in order and with all memory given back. Against
+ * what the kernel takes for a route the difference to a hash is small; memory and order are worth more.
  */
 
 #define BLOCK 64	 /* entries; the marks of a block are one word */

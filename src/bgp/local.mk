@@ -74,3 +74,46 @@ tests_unit_test_bgp_restart_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOC
 tests_unit_test_bgp_session_SOURCES = tests/unit/test_bgp_session.c $(cw_bgp_rig) $(cw_bgp_world)
 tests_unit_test_bgp_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
 tests_unit_test_bgp_session_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+# Tables: what is stored, chosen and told.
+cw_bgp_table_tests = \
+	tests/unit/test_bgp_decide \
+	tests/unit/test_bgp_out \
+	tests/unit/test_bgp_rib \
+	tests/unit/test_bgp_store \
+	tests/unit/test_bgp_table
+check_PROGRAMS += $(cw_bgp_table_tests)
+TESTS += $(cw_bgp_table_tests)
+
+tests_unit_test_bgp_decide_SOURCES = tests/unit/test_bgp_decide.c
+tests_unit_test_bgp_decide_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_decide_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_out_SOURCES = tests/unit/test_bgp_out.c
+tests_unit_test_bgp_out_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_out_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_rib_SOURCES = \
+	tests/unit/rib_story.c \
+	tests/unit/rib_story.h \
+	tests/unit/test_bgp_rib.c
+tests_unit_test_bgp_rib_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_rib_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_store_SOURCES = tests/unit/test_bgp_store.c
+tests_unit_test_bgp_store_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_store_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_bgp_table_SOURCES = tests/unit/test_bgp_table.c
+tests_unit_test_bgp_table_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bgp_table_LDADD = libcw_bgp.a libcw_base.a $(CMOCKA_LIBS)
+
+# Measures, and judges nothing: make bench-bgp-tables
+EXTRA_PROGRAMS = tests/bench/bgp_tables
+CLEANFILES += tests/bench/bgp_tables
+tests_bench_bgp_tables_SOURCES = tests/bench/bgp_tables.c
+tests_bench_bgp_tables_LDADD = libcw_bgp.a libcw_wire.a libcw_base.a
+
+bench-bgp-tables: tests/bench/bgp_tables
+	tests/bench/bgp_tables
+.PHONY: bench-bgp-tables
