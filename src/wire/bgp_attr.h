@@ -80,8 +80,10 @@ const char *cw_bgp_large_communities_print(struct cw_span communities, char *buf
 const char *cw_bgp_attr_name(uint8_t type);   /* "AS_PATH"; "attribute 213" is for the caller */
 const char *cw_bgp_verdict_name(enum cw_bgp_verdict verdict);
 
-/* Changes on the way out (or in); each writes a new canonical form and returns its length, 0: no room. An
- * octet more than the result takes must be there: a header is made long before it is made short. */
+/* Changes on the way out (or in); each writes a new canonical form and returns its length, 0: no room. Always
+ * enough: the lengths of wire and of what is added, CW_BGP_EDIT_ROOM, and 4 octets for each AS prepended with 2 for
+ * each 255 of them. */
+#define CW_BGP_EDIT_ROOM 64
 struct cw_bgp_attrs_edit {
 	uint32_t prepend_asn;	/* put before the path ... */
 	unsigned prepend_n;	/* ... so often */

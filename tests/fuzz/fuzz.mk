@@ -5,7 +5,7 @@
 
 CLANG ?= clang
 VPATH := $(TOP)
-targets := conf ctl log show tunnel xfrm
+targets := bgp_attr bgp_msg bgp_update conf ctl log show tunnel xfrm
 
 CFLAGS := -std=gnu17 -D_GNU_SOURCE -DCW_VERSION='"fuzz"' -I$(TOP)/src -I$(TOP)/tests/fuzz \
 	-O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
@@ -14,7 +14,7 @@ CFLAGS := -std=gnu17 -D_GNU_SOURCE -DCW_VERSION='"fuzz"' -I$(TOP)/src -I$(TOP)/t
 LIBS := $(shell pkg-config --libs libmnl libconfig jansson libcrypto) -lpthread
 
 # What parses and decides; no socket, no loop.
-tested := $(wildcard $(TOP)/src/base/*.c $(TOP)/src/conf/*.c $(TOP)/src/tunnel/*.c \
+tested := $(wildcard $(TOP)/src/base/*.c $(TOP)/src/wire/*.c $(TOP)/src/conf/*.c $(TOP)/src/tunnel/*.c \
 	$(TOP)/src/nl/*_msg.c $(TOP)/src/nl/xfrm_*.c $(TOP)/src/nl/nl_buf.c \
 	$(TOP)/src/ctl/ctl_request.c $(TOP)/src/ctl/ctl_show.c \
 	$(TOP)/src/cli/show_*.c $(TOP)/src/cli/text.c)
