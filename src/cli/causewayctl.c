@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/ctl_client.h"
+#include "cli/show_bgp.h"
 #include "cli/show_status.h"
 #include "cli/text.h"
 
@@ -34,6 +35,10 @@ struct options {
 	const char *cmd;
 	const char *tunnel; /* NULL: none */
 	const char *what;
+	const char *peer;	/* bgp: NULL: all */
+	const char *prefix;	/* routes */
+	const char *received, *advertised;
+	bool best;
 };
 
 static void usage(FILE *to)
@@ -45,6 +50,11 @@ static void usage(FILE *to)
 	      "  down TUNNEL              take it down, and keep it down\n"
 	      "  restart TUNNEL           take it down and bring it up again\n"
 	      "  rekey TUNNEL ike|child   make new keys now\n"
+	      "  bgp [PEER]               BGP sessions at a glance, or one in full\n"
+	      "  bgp refresh PEER         ask for the peer's routes again, and send ours again\n"
+	      "  bgp reset PEER           end the session and begin it again\n"
+	      "  routes [PREFIX] [--best | --received PEER | --advertised PEER]\n"
+	      "                           what BGP knows, and why a path is not used\n"
 	      "  log [-n LINES]           the daemon's newest messages\n"
 	      "  version                  of this program, the daemon and its parts\n"
 	      "\n"
@@ -96,7 +106,24 @@ static const struct {
 	{ "rekey", 2, 2, "a tunnel, and \"ike\" or \"child\"" },
 	{ "log", 0, 0, "nothing but -n" },
 	{ "version", 0, 0, "nothing" },
+	{ "bgp", 0, 2, "a peer, or \"refresh\" or \"reset\" and a peer" },
+	{ "routes", 0, 1, "at most one prefix" },
 };
+
+/* "bgp", "bgp PEER", "bgp refresh PEER", "bgp reset PEER" */
+static bool parse_bgp(int n, char **words, struct options *opt)
+{
+	bool refresh = n > 1 && strcmp(words[1], "refresh") == 0;
+	bool reset = n > 1 && strcmp(words[1], "reset") == 0;
+
+	if ((refresh || reset) != (n > 2)) {
+		complain("bgp takes a peer, or \"refresh\" or \"reset\" and a peer; see causewayctl -h");
+		return false;
+	}
+	opt->cmd = refresh ? "bgp-refresh" : reset ? "bgp-reset" : "bgp";
+	opt->peer = n > 1 ? words[n - 1] : NULL;
+	return true;
+}
 
 static bool parse_command(int n, char **words, struct options *opt)
 {
@@ -116,6 +143,16 @@ static bool parse_command(int n, char **words, struct options *opt)
 			return false;
 		}
 		opt->cmd = cmds[i].name;
+		if (strcmp(opt->cmd, "routes") != 0 && (opt->best || opt->received || opt->advertised)) {
+			complain("--best, --received and --advertised belong to the command routes");
+			return false;
+		}
+		if (strcmp(opt->cmd, "bgp") == 0)
+			return parse_bgp(n, words, opt);
+		if (strcmp(opt->cmd, "routes") == 0) {
+			opt->prefix = n > 1 ? words[1] : NULL;
+			return true;
+		}
 		opt->tunnel = n > 1 ? words[1] : NULL;
 		opt->what = n > 2 ? words[2] : NULL;
 		if (opt->what && strcmp(opt->what, "ike") != 0 && strcmp(opt->what, "child") != 0) {
@@ -141,6 +178,9 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 		{ "json", no_argument, NULL, 'j' },
 		{ "color", required_argument, NULL, 'c' },
 		{ "lines", required_argument, NULL, 'n' },
+		{ "best", no_argument, NULL, 'b' },
+		{ "received", required_argument, NULL, 'r' },
+		{ "advertised", required_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
@@ -166,6 +206,15 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 				break;
 			complain("-n takes a whole number of at least 1");
 			return false;
+		case 'b':
+			opt->best = true;
+			break;
+		case 'r':
+			opt->received = optarg;
+			break;
+		case 'a':
+			opt->advertised = optarg;
+			break;
 		case 'h':
 			usage(stdout);
 			*ret_exit = EXIT_OK;
@@ -182,13 +231,17 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 	return parse_command(argc - optind, argv + optind, opt);
 }
 
-/* One line with its newline; NULL when memory is out or an argument is no UTF-8. */
-static char *make_request(const struct options *opt)
+/* One line with its newline; NULL when memory is out or an argument is no UTF-8. after: where the last page of
+ * routes ended, NULL for the first. */
+static char *make_request(const struct options *opt, const char *after)
 {
-	json_t *root = json_pack(
-		"{s:s, s:s*, s:s*}", "cmd", opt->cmd, "tunnel", opt->tunnel, "what", opt->what);
+	json_t *root = json_pack("{s:s, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*, s:s*}", "cmd", opt->cmd, "tunnel",
+		opt->tunnel, "what", opt->what, "peer", opt->peer, "prefix", opt->prefix, "received",
+		opt->received, "advertised", opt->advertised, "after", after);
 	char *text, *line = NULL;
 
+	if (root && opt->best)
+		json_object_set_new(root, "best", json_true());
 	if (root && opt->lines)
 		json_object_set_new(root, "lines", json_integer(opt->lines));
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
@@ -292,6 +345,19 @@ static enum exit_code show(const struct options *opt, const json_t *answer)
 		show_log(&out, answer);
 	} else if (strcmp(opt->cmd, "version") == 0) {
 		show_version(&out, answer);
+	} else if (strcmp(opt->cmd, "bgp") == 0) {
+		if (opt->peer)
+			cw_show_neighbour(&out, answer, use_color(opt));
+		else
+			cw_show_neighbours(&out, answer, use_color(opt));
+	} else if (strcmp(opt->cmd, "routes") == 0) {
+		cw_show_routes(&out, answer, opt->advertised != NULL);
+	} else if (opt->peer) {
+		cw_text_add_safe(&out, opt->peer, 0);
+		cw_text_add(&out, strcmp(opt->cmd, "bgp-reset") == 0 ? ": bgp reset" : ": bgp refresh");
+		cw_text_add(&out, " ordered; causewayctl bgp ");
+		cw_text_add_safe(&out, opt->peer, 0);
+		cw_text_add(&out, " shows how it goes on\n");
 	} else {
 		show_order(&out, opt);
 	}
@@ -332,6 +398,43 @@ static enum exit_code conclude(const struct options *opt, const char *text)
 	return code;
 }
 
+/* The rest of the pages, put behind the first one: *answer becomes the whole. */
+static enum cw_rc ask_more(const struct options *opt, char **answer, char *reterr, size_t size)
+{
+	json_t *all = json_loads(*answer, 0, NULL), *page = json_incref(all);
+	enum cw_rc rc = CW_OK;
+	const char *after;
+
+	while (rc == CW_OK && (after = json_string_value(json_object_get(page, "after"))) != NULL) {
+		char *request = make_request(opt, after), *text = NULL;
+
+		snprintf(reterr, size, "out of memory");
+		rc = request ? cw_ctl_client_ask(opt->socket, request, &text, reterr, size) : CW_E_NO_MEMORY;
+		json_decref(page);
+		page = text ? json_loads(text, 0, NULL) : NULL;
+		free(request);
+		free(text);
+		if (page)
+			json_array_extend(json_object_get(all, "routes"), json_object_get(page, "routes"));
+	}
+	json_decref(page);
+	if (rc == CW_OK && all) {
+		json_object_set_new(all, "after", json_null());
+		free(*answer);
+		*answer = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
+		if (*answer && opt->json) {
+			char *with_newline = NULL;
+
+			if (asprintf(&with_newline, "%s\n", *answer) >= 0) {
+				free(*answer);
+				*answer = with_newline;
+			}
+		}
+	}
+	json_decref(all);
+	return *answer ? rc : CW_E_NO_MEMORY;
+}
+
 int main(int argc, char **argv)
 {
 	struct options opt = { .socket = CW_CTL_CLIENT_SOCKET };
@@ -340,14 +443,15 @@ int main(int argc, char **argv)
 
 	if (!parse_options(argc, argv, &opt, &code))
 		return code;
-	request = make_request(&opt);
+	request = make_request(&opt, NULL);
 	if (!request) {
 		complain("a tunnel's name has letters, digits, '.', '_' and '-' only");
 		return EXIT_USAGE;
 	}
 	if (strcmp(opt.cmd, "version") == 0 && !opt.json)
 		printf("causewayctl %s\n", CW_VERSION);
-	if (cw_ctl_client_ask(opt.socket, request, &answer, err, sizeof(err)) != CW_OK) {
+	if (cw_ctl_client_ask(opt.socket, request, &answer, err, sizeof(err)) != CW_OK ||
+	    (strcmp(opt.cmd, "routes") == 0 && ask_more(&opt, &answer, err, sizeof(err)) != CW_OK)) {
 		fflush(stdout);
 		complain(err);
 		code = EXIT_UNREACHABLE;

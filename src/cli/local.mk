@@ -4,6 +4,8 @@ noinst_LIBRARIES += libcw_cli.a
 libcw_cli_a_SOURCES = \
 	src/cli/ctl_client.c \
 	src/cli/ctl_client.h \
+	src/cli/show_bgp.c \
+	src/cli/show_bgp.h \
 	src/cli/show_common.c \
 	src/cli/show_detail.c \
 	src/cli/show_overview.c \
