@@ -263,9 +263,10 @@ class Daemon:
         """(CPU seconds, peak resident KiB) of all its processes so far."""
         cpu = memory = 0
         for pid in self.tree():
-            with open("/proc/%d/stat" % pid, encoding="ascii") as file:
-                fields = file.read().rpartition(")")[2].split()
-            cpu += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            for task in os.listdir("/proc/%d/task" % pid):
+                # nanoseconds on a processor; utime and stime have steps of 10 ms
+                with open("/proc/%d/task/%s/schedstat" % (pid, task), encoding="ascii") as file:
+                    cpu += int(file.read().split()[0]) / 1e9
             with open("/proc/%d/status" % pid, encoding="ascii") as file:
                 memory += next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0)
         return cpu, memory
