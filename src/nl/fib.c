@@ -138,18 +138,23 @@ bool cw_fib_has_groups(const struct cw_fib *fib)
 void cw_fib_set_flag(struct cw_fib *fib, struct cw_fib_mark *mark, uint8_t flag, bool on)
 {
 	bool is = mark->flags & flag;
-	size_t *count = flag == CW_FIB_FAILED ? &fib->n_failed : &fib->n_adopted;
+	size_t *count = flag == CW_FIB_FAILED ? &fib->n_failed
+			: flag == CW_FIB_DEAD ? &fib->n_dead
+					      : &fib->n_adopted;
 
 	if (is == on)
 		return;
 	mark->flags ^= flag;
 	*count += on ? 1 : (size_t)-1;
+	if (flag == CW_FIB_DEAD)
+		fib->groups[mark->group]->dead += on ? 1 : (size_t)-1;
 }
 
 void cw_fib_forget(struct cw_fib *fib, struct cw_fib_table *t, struct cw_fib_mark *mark)
 {
 	cw_fib_set_flag(fib, mark, CW_FIB_FAILED, false);
 	cw_fib_set_flag(fib, mark, CW_FIB_ADOPTED, false);
+	cw_fib_set_flag(fib, mark, CW_FIB_DEAD, false);
 	if (fib->groups[mark->group] && --fib->groups[mark->group]->routes == 0)
 		fib->garbage = true;
 	cw_fib_table_del(t, mark);
@@ -210,6 +215,7 @@ enum cw_rc cw_fib_send_all(struct cw_fib *fib, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc;
 
+	cw_fib_bury(fib);
 	cw_fib_send(fib);
 	rc = fib->sent_rc;
 	if (rc != CW_OK && reterr)
@@ -317,6 +323,7 @@ enum cw_rc cw_fib_route_set(struct cw_fib *fib, const struct cw_prefix *prefix, 
 		return CW_E_NO_MEMORY;
 	old = mark->group;
 	cw_fib_set_flag(fib, mark, CW_FIB_ADOPTED, false);
+	cw_fib_set_flag(fib, mark, CW_FIB_DEAD, false);
 	if (!made && old == number && !(mark->flags & CW_FIB_FAILED))
 		return CW_OK;
 	/* Should the kernel refuse the one that is to be moved, "beside" would sneak it in. */
@@ -341,16 +348,14 @@ enum cw_rc cw_fib_route_del(struct cw_fib *fib, const struct cw_prefix *prefix)
 {
 	struct cw_fib_table *t = fib_table(fib, prefix->addr.family);
 	struct cw_fib_mark *mark = cw_fib_table_find(t, prefix);
-	struct cw_nl_learned route = { .dst = *prefix };
 
 	if (prefix->addr.family != t->family || !mark)
 		return CW_OK;
-	if (!(mark->flags & CW_FIB_FAILED)) {
-		cw_fib_way(fib, mark->group, &route);
-		cw_fib_queue(fib, FIB_OP_DEL, &route);
-		/* Sending may have marked it, but moves nothing. */
-	}
-	cw_fib_forget(fib, t, mark);
+	cw_fib_set_flag(fib, mark, CW_FIB_ADOPTED, false);
+	if (mark->flags & CW_FIB_FAILED)
+		cw_fib_forget(fib, t, mark);
+	else
+		cw_fib_kill(fib, prefix, mark);
 	return CW_OK;
 }
 
@@ -359,7 +364,7 @@ uint32_t cw_fib_route_get(const struct cw_fib *fib, const struct cw_prefix *pref
 	const struct cw_fib_table *t = &fib->tables[prefix->addr.family == CW_FAMILY_IPV6];
 	const struct cw_fib_mark *mark = cw_fib_table_find(t, prefix);
 
-	return mark ? fib_group_id(mark->group) : 0;
+	return mark && !(mark->flags & CW_FIB_DEAD) ? fib_group_id(mark->group) : 0;
 }
 
 enum cw_rc cw_fib_flush(struct cw_fib *fib, struct cw_kernel_err *reterr)
@@ -378,7 +383,7 @@ enum cw_rc cw_fib_flush(struct cw_fib *fib, struct cw_kernel_err *reterr)
 void cw_fib_stats(const struct cw_fib *fib, struct cw_fib_stats *ret_stats)
 {
 	struct cw_fib_stats stats = {
-		.routes = fib->tables[0].n + fib->tables[1].n,
+		.routes = fib->tables[0].n + fib->tables[1].n - fib->n_dead,
 		.failed = fib->n_failed,
 		.unclaimed = fib->n_adopted,
 		.groups = fib->n_groups,

@@ -108,7 +108,11 @@ size_t cw_fib_group_hops(
  * CW_E_NO_MEMORY. */
 enum cw_rc cw_fib_route_set(struct cw_fib *fib, const struct cw_prefix *prefix, uint32_t id);
 
-/* CW_OK also where there is none. */
+/* CW_OK also where there is none. Waits for cw_fib_flush(), for the order matters: the kernel's
+ * IPv4 table gives up its longest prefixes five times as quickly when the short ones are still
+ * there, and all routes of a group in one step. So flush often, but not after every few: when
+ * nothing more is to be read, or after some 50 ms. Setting the prefix again before costs nothing.
+ */
 enum cw_rc cw_fib_route_del(struct cw_fib *fib, const struct cw_prefix *prefix);
 
 /* Group that the prefix was set to, 0: none. */

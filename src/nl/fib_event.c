@@ -154,7 +154,7 @@ static void on_route(const struct reader *r, const struct nlmsghdr *nlh)
 		(!del && !(nlh->nlmsg_flags & NLM_F_REPLACE)))
 		return;
 	mark = cw_fib_table_find(fib_table(r->fib, route.dst.addr.family), &route.dst);
-	if (!mark || mark->flags & CW_FIB_FAILED)
+	if (!mark || mark->flags & (CW_FIB_FAILED | CW_FIB_DEAD))
 		return;
 	ev.group = fib_group_id(mark->group);
 	if (del && r->fib->groups_work && route.nexthop != ev.group)

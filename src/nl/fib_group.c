@@ -407,6 +407,9 @@ enum cw_rc cw_fib_group_replace(struct cw_fib *fib, uint32_t id, const struct cw
 		return cw_fib_fail(reterr, rc, EINVAL, "hops that can't be");
 	if (same_hops(g->want, g->n_want, sorted, n))
 		return CW_OK;
+	/* What is to be deleted without groups is named by the old hops. */
+	if (!fib->groups_work)
+		cw_fib_bury(fib);
 	old = *g;
 	want(g, sorted, n);
 	fib->garbage = true;
@@ -449,6 +452,24 @@ size_t cw_fib_group_hops(
 	return n;
 }
 
+enum cw_rc cw_fib_group_unmake(struct cw_fib *fib, unsigned number, struct cw_kernel_err *reterr)
+{
+	enum cw_rc rc = CW_OK;
+
+	/* What waits may add routes to it. */
+	cw_fib_send(fib);
+	if (fib->groups_work)
+		rc = delete_nexthop(fib, fib_group_id(number), reterr);
+	if (rc == CW_OK)
+		fib->groups[number]->there = false;
+	return rc;
+}
+
+enum cw_rc cw_fib_group_remake(struct cw_fib *fib, unsigned number, struct cw_kernel_err *reterr)
+{
+	return fib->groups[number]->uses ? realize(fib, number, reterr) : CW_OK;
+}
+
 enum cw_rc cw_fib_group_drop(
 	struct cw_fib *fib, uint32_t id, size_t *ret_removed, struct cw_kernel_err *reterr)
 {
@@ -461,14 +482,9 @@ enum cw_rc cw_fib_group_drop(
 		return cw_fib_fail(reterr, CW_E_INVALID, ENOENT, "no such group");
 	if (g->routes == 0)
 		return CW_OK;
-	/* What waits may add routes to it. */
-	cw_fib_send(fib);
-	if (fib->groups_work) {
-		rc = delete_nexthop(fib, id, reterr);
-		if (rc != CW_OK)
-			return rc;
-		g->there = false;
-	}
+	rc = cw_fib_group_unmake(fib, number, reterr);
+	if (rc != CW_OK)
+		return rc;
 	t = fib_table(fib, g->family);
 	for (size_t i = 0; i < t->cap && g->routes;) {
 		struct cw_nl_learned route = { 0 };
@@ -488,7 +504,7 @@ enum cw_rc cw_fib_group_drop(
 	}
 	if (!fib->groups_work)
 		cw_fib_send(fib);
-	return g->uses ? realize(fib, number, reterr) : CW_OK;
+	return cw_fib_group_remake(fib, number, reterr);
 }
 
 /* ---- the kernel's nexthops ---- */

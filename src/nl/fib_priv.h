@@ -18,6 +18,7 @@
 #define FIB_GROUPS_AT (CW_NEXTHOP_ID_SPAN / 2)
 #define FIB_HOPS 2048
 #define FIB_ADDED_BITS 32768
+#define FIB_DEAD_LIST 4096
 
 /* A nexthop object that is no group. */
 struct fib_hop {
@@ -36,6 +37,7 @@ struct fib_group {
 	uint8_t family;
 	uint32_t uses;
 	size_t routes;
+	size_t dead; /* of these: to be deleted */
 	size_t n_key, n_want;
 	struct cw_fib_hop key[CW_FIB_HOPS_MAX];  /* sorted: what it was made with */
 	struct cw_fib_hop want[CW_FIB_HOPS_MAX]; /* what it shall lead over */
@@ -70,8 +72,12 @@ struct cw_fib {
 	uint8_t added[FIB_ADDED_BITS / 8];
 	bool adds;
 
+	/* Routes to be deleted: as a list while they are few, else by their mark alone. */
+	struct cw_prefix dead[FIB_DEAD_LIST];
+	size_t n_listed; /* FIB_DEAD_LIST + 1: more than fit */
+
 	uint64_t requests, batches, refused, resyncs;
-	size_t n_failed, n_adopted;
+	size_t n_failed, n_adopted, n_dead;
 };
 
 static inline uint32_t fib_group_id(unsigned number)
@@ -135,6 +141,18 @@ unsigned cw_fib_group_for_hops(
 /* Do two plain routes go over the same hops, in whatever order? */
 bool cw_fib_same_hops(uint8_t family, const struct cw_nl_learned *a, const struct cw_nl_learned *b);
 void cw_fib_groups_free(struct cw_fib *fib);
+
+/* Has a group that was deleted with its routes again, when it is still in use. */
+enum cw_rc cw_fib_group_remake(struct cw_fib *fib, unsigned number, struct cw_kernel_err *reterr);
+/* Takes a group and its routes from the kernel; what is known of them stays. */
+enum cw_rc cw_fib_group_unmake(struct cw_fib *fib, unsigned number, struct cw_kernel_err *reterr);
+
+/* ---- fib_dead.c ---- */
+
+/* Marks a route of the kernel to be deleted. */
+void cw_fib_kill(struct cw_fib *fib, const struct cw_prefix *prefix, struct cw_fib_mark *mark);
+/* Queues their deletion. */
+void cw_fib_bury(struct cw_fib *fib);
 
 /* ---- fib_sync.c ---- */
 

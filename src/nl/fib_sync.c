@@ -302,6 +302,7 @@ enum cw_rc cw_fib_sweep(struct cw_fib *fib, size_t *ret_removed, struct cw_kerne
 	enum cw_rc rc = CW_OK;
 	size_t removed = 0;
 
+	cw_fib_bury(fib);
 	/* Groups of which nobody set a route go in one piece. */
 	each(fib, count_claimed, claimed);
 	for (unsigned i = 1; rc == CW_OK && i <= CW_FIB_GROUPS_MAX; i++)
@@ -420,7 +421,7 @@ enum cw_rc cw_fib_clear(struct cw_fib *fib, size_t *ret_removed, struct cw_kerne
 	/* What is left went over no group of ours; without groups that is all of it. */
 	cw_fib_table_clear(&fib->tables[0]);
 	cw_fib_table_clear(&fib->tables[1]);
-	fib->n_failed = fib->n_adopted = 0;
+	fib->n_failed = fib->n_adopted = fib->n_dead = 0;
 	if (rc == CW_OK)
 		rc = read_routes(fib, nothing_stays, nothing_restart, &strays, reterr);
 	if (rc == CW_OK) {

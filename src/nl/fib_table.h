@@ -19,6 +19,7 @@
 #define CW_FIB_ADOPTED 0x02 /* found in the kernel, set by nobody yet */
 #define CW_FIB_FAILED 0x04  /* not in the kernel */
 #define CW_FIB_SEEN 0x08    /* met in the reading that goes on */
+#define CW_FIB_DEAD 0x10    /* to be deleted with the next batch */
 
 struct cw_fib_mark {
 	uint8_t len; /* of the prefix; the table's own */

@@ -4,6 +4,7 @@ noinst_LIBRARIES += libcw_nl.a
 libcw_nl_a_SOURCES = \
 	src/nl/fib.c \
 	src/nl/fib.h \
+	src/nl/fib_dead.c \
 	src/nl/fib_event.c \
 	src/nl/fib_group.c \
 	src/nl/fib_priv.h \
@@ -98,6 +99,10 @@ tests_nl_test_kernel_LDADD = libcw_nl.a libcw_base.a $(MNL_LIBS)
 # Learned routes need nothing that this machine's kernel lacks, but a network namespace.
 check_PROGRAMS += tests/nl/test_fib
 TESTS += tests/nl/test_fib
+check_PROGRAMS += tests/nl/bench_fib
+tests_nl_bench_fib_SOURCES = tests/nl/bench_fib.c tests/nl/check.c tests/nl/check.h
+tests_nl_bench_fib_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
+tests_nl_bench_fib_LDADD = libcw_nl.a libcw_base.a $(MNL_LIBS)
 tests_nl_test_fib_SOURCES = tests/nl/check.c tests/nl/check.h tests/nl/test_fib.c
 tests_nl_test_fib_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
 tests_nl_test_fib_LDADD = libcw_nl.a libcw_base.a $(MNL_LIBS)

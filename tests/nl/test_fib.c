@@ -297,6 +297,73 @@ static void test_setting(enum cw_family family)
 	cw_fib_free(fib);
 }
 
+/* Deleting few and many, some and all of a group. */
+static void test_deleting(enum cw_family family)
+{
+	const char *opt = family == CW_FAMILY_IPV4 ? "-4" : "-6";
+	struct cw_fib *fib = open_fib();
+	struct cw_fib_hop a = hop("a0"), b = hop("b0");
+	struct cw_prefix wide = nth(family, 0), one = nth(family, 8500);
+	struct cw_fib_stats stats;
+	uint32_t ga, gb;
+	uint64_t before;
+	size_t removed;
+
+	CHECK_RC(cw_fib_group_get(fib, family, &a, 1, &ga, &err), CW_OK);
+	CHECK_RC(cw_fib_group_get(fib, family, &b, 1, &gb, &err), CW_OK);
+	set_many(fib, family, 0, 9000, ga);
+	wide.len = family == CW_FAMILY_IPV4 ? 9 : 33;
+	CHECK(cw_fib_route_set(fib, &wide, ga) == CW_OK);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(count(opt) == 9001);
+	/* second thoughts cost nothing */
+	before = requests(fib);
+	del_many(fib, family, 0, 9000);
+	CHECK(cw_fib_route_get(fib, &one) == 0);
+	set_many(fib, family, 0, 9000, ga);
+	CHECK(cw_fib_route_get(fib, &one) == ga);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(requests(fib) == before);
+	/* most of it, and one that goes elsewhere instead */
+	del_many(fib, family, 0, 9000);
+	CHECK(cw_fib_route_set(fib, &one, gb) == CW_OK);
+	cw_fib_stats(fib, &stats);
+	CHECK(stats.routes == 2);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(count(opt) == 2 && cw_fib_route_get(fib, &wide) == ga);
+	CHECK(count_matching("dev b0") == 1);
+	/* all of it */
+	set_many(fib, family, 0, 6000, ga);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	before = requests(fib);
+	del_many(fib, family, 0, 6000);
+	CHECK(cw_fib_route_del(fib, &wide) == CW_OK);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(requests(fib) - before == (cw_fib_has_groups(fib) ? 0 : 6001));
+	CHECK(count(opt) == 1);
+	set_many(fib, family, 0, 100, ga);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(count(opt) == 101);
+	/* deleted, but not sent, when something else comes */
+	del_many(fib, family, 0, 50);
+	CHECK_RC(cw_fib_group_replace(fib, ga, &b, 1, &err), CW_OK);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(count(opt) == 51);
+	del_many(fib, family, 50, 60);
+	CHECK_RC(cw_fib_resync(fib, &err), CW_OK);
+	CHECK(count(opt) == 41);
+	del_many(fib, family, 60, 70);
+	removed = 0;
+	CHECK_RC(cw_fib_group_drop(fib, ga, &removed, &err), CW_OK);
+	CHECK_RC(cw_fib_flush(fib, &err), CW_OK);
+	CHECK(count(opt) == 1 && cw_fib_route_del(fib, &one) == CW_OK);
+	CHECK_RC(cw_fib_clear(fib, &removed, &err), CW_OK);
+	cw_fib_stats(fib, &stats);
+	CHECK(stats.routes == 0 && stats.failed == 0 && stats.unclaimed == 0 && stats.groups == 0);
+	CHECK(count(opt) == 0 && refused.n == 0);
+	cw_fib_free(fib);
+}
+
 /* Somebody else's route is never replaced, moved or deleted. */
 static void test_foreign(enum cw_family family)
 {
@@ -722,6 +789,7 @@ static void test_all(void)
 	test_new();
 	for (size_t i = 0; i < 2; i++) {
 		test_setting(families[i]);
+		test_deleting(families[i]);
 		test_foreign(families[i]);
 		test_replace(families[i]);
 		if (!conf.plain)
