@@ -22,8 +22,11 @@ conf/causeway.conf.sample: $(top_srcdir)/conf/causeway.conf
 dist_doc_DATA = conf/causeway.conf
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
+	conf/examples/aws-bgp.conf \
 	conf/examples/aws.conf \
 	conf/examples/azure-active-active.conf \
+	conf/examples/azure-bgp-apipa.conf \
+	conf/examples/azure-bgp.conf \
 	conf/examples/azure-default.conf \
 	conf/examples/azure-policy.conf \
 	conf/examples/azure.conf \

@@ -116,10 +116,11 @@ static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *si
 	    !cw_subject_set(r, i, -1, "asn"))
 		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
 		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side");
-	if (site->balance)
+	if (site->balance && site->networks.n)
 		say_at(r, i, -1, CW_CONF_WARNING, "balance", "true",
-		       "is not done yet: the first tunnel that is up carries all traffic",
-		       "leave it out for now");
+		       "shares routes learned by BGP alone so far: of networks the first tunnel that is up "
+		       "carries all traffic",
+		       "leave it out, or let BGP bring the networks");
 	cw_conf_check_bgp_site(r, i);
 }
 

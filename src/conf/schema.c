@@ -91,8 +91,8 @@ static const struct cw_setting settings[] = {
 	  .help = "The networks of the site: they are routed through its tunnels." },
 	{ .name = "balance", .levels = CW_LEVEL_SITE, .home = S(balance), .type = CW_TYPE_BOOL,
 	  .dflt = "false",
-	  .help = "true: all usable tunnels of the site shall carry traffic (read, and not done "
-		  "yet). false: the first usable one does." },
+	  .help = "true: all tunnels of the site with an equally good route by BGP carry traffic, "
+		  "by flow (not done yet for networks). false: the first usable one does." },
 	{ .name = "enabled", .levels = CW_LEVEL_SITE, .home = S(enabled), .type = CW_TYPE_BOOL,
 	  .dflt = "true", .help = "false leaves the whole site out." },
 
