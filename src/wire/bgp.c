@@ -150,8 +150,7 @@ static size_t octets_of(unsigned bits)
 	return (bits + 7) / 8;
 }
 
-bool cw_bgp_prefix_get(
-	struct cw_cursor *c, enum cw_bgp_family family, struct cw_prefix *ret_prefix)
+bool cw_bgp_prefix_get(struct cw_cursor *c, enum cw_bgp_family family, struct cw_prefix *ret_prefix)
 {
 	struct cw_prefix prefix = { .addr.family = (uint8_t)cw_bgp_addr_family(family) };
 	struct cw_span octets;

@@ -9,85 +9,63 @@
 #define WELL_KNOWN CW_BGP_FLAG_TRANSITIVE
 #define OPTIONAL CW_BGP_FLAG_OPTIONAL
 #define OPTIONAL_TRANSITIVE (CW_BGP_FLAG_OPTIONAL | CW_BGP_FLAG_TRANSITIVE)
-#define ANY_LENGTH .max = UINT16_MAX, .unit = 1
-#define OCTETS(n) .min = (n), .max = (n), .unit = 1
-#define LIST_OF(n) .min = (n), .max = UINT16_MAX, .unit = (n)
+
+/* Least and most octets, and what the length is a multiple of. */
+#define OCTETS(n) (n), (n), 1
+#define AT_LEAST(n, unit) (n), UINT16_MAX, (unit)
+#define LIST_OF(n) AT_LEAST((n), (n))
+
+#define DISCARD CW_BGP_DISCARD
+#define WITHDRAW CW_BGP_WITHDRAW
+#define RESET CW_BGP_RESET
+#define BAD_OPTIONAL CW_BGP_UPDATE_BAD_OPTIONAL
 
 /*
- * RFC 7606: 3 c for the flags, 7 for length and content, each row with its section there or the RFC of
- * the attribute. Lengths are those of the canonical form.
+ * Each row with its section of RFC 7606, or the RFC of the attribute. 3 c there is the verdict on
+ * flags; those of MP_REACH_NLRI and MP_UNREACH_NLRI are the framing of routes. Lengths are those of
+ * the canonical form.
  */
+/* clang-format off */
 static const struct cw_bgp_attr_rule rules[] = {
-	[CW_BGP_ATTR_ORIGIN] = { .name = "ORIGIN", .flags = WELL_KNOWN, OCTETS(1), /* 7.1 */
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_ORIGIN },
-	[CW_BGP_ATTR_AS_PATH] = { .name = "AS_PATH", .flags = WELL_KNOWN, ANY_LENGTH, /* 7.2 */
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_AS_PATH },
-	[CW_BGP_ATTR_NEXT_HOP] = { .name = "NEXT_HOP", .flags = WELL_KNOWN, OCTETS(4), /* 7.3 */
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_NEXT_HOP },
-	[CW_BGP_ATTR_MED] = { .name = "MULTI_EXIT_DISC", .flags = OPTIONAL, OCTETS(4), /* 7.4 */
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_LOCAL_PREF] = { .name = "LOCAL_PREF", .flags = WELL_KNOWN, /* 7.5 */
-		.internal_only = true, OCTETS(4),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_ATOMIC_AGGREGATE] = { .name = "ATOMIC_AGGREGATE", /* 7.6 */
-		.flags = WELL_KNOWN, OCTETS(0),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_DISCARD,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_AGGREGATOR] = { .name = "AGGREGATOR", /* 7.7, AS 0: RFC 7607 2 */
-		.flags = OPTIONAL_TRANSITIVE, OCTETS(8), .as2_len = 6,
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_DISCARD,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_COMMUNITIES] = { .name = "COMMUNITIES", /* 7.8 */
-		.flags = OPTIONAL_TRANSITIVE, LIST_OF(4),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_ORIGINATOR_ID] = { .name = "ORIGINATOR_ID", .flags = OPTIONAL, /* 7.9 */
-		.internal_only = true, OCTETS(4),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_CLUSTER_LIST] = { .name = "CLUSTER_LIST", .flags = OPTIONAL, /* 7.10 */
-		.internal_only = true, LIST_OF(4),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	/* Their flags and lengths are the framing of routes: 5.3, 7.11, 7.12. */
-	[CW_BGP_ATTR_MP_REACH] = { .name = "MP_REACH_NLRI", .flags = OPTIONAL,
-		.min = 5, .max = UINT16_MAX, .unit = 1,
-		.bad_flags = CW_BGP_RESET, .bad_value = CW_BGP_RESET,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_MP_UNREACH] = { .name = "MP_UNREACH_NLRI", .flags = OPTIONAL,
-		.min = 3, .max = UINT16_MAX, .unit = 1,
-		.bad_flags = CW_BGP_RESET, .bad_value = CW_BGP_RESET,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_EXT_COMMUNITIES] = { .name = "EXTENDED COMMUNITIES", /* 7.14 */
-		.flags = OPTIONAL_TRANSITIVE, LIST_OF(8),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_AS4_PATH] = { .name = "AS4_PATH", /* RFC 6793 6 */
-		.flags = OPTIONAL_TRANSITIVE, .min = 6, .max = UINT16_MAX, .unit = 2,
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_DISCARD,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_AS4_AGGREGATOR] = { .name = "AS4_AGGREGATOR", /* RFC 6793 6 */
-		.flags = OPTIONAL_TRANSITIVE, OCTETS(8),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_DISCARD,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_IPV6_EXT_COMMUNITIES] = { .name = "IPv6 EXTENDED COMMUNITIES", /* 7.15 */
-		.flags = OPTIONAL_TRANSITIVE, LIST_OF(20),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_LARGE_COMMUNITIES] = { .name = "LARGE_COMMUNITY", /* RFC 8092 5 */
-		.flags = OPTIONAL_TRANSITIVE, LIST_OF(12),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
-	[CW_BGP_ATTR_OTC] = { .name = "ONLY_TO_CUSTOMER", /* RFC 9234 5 */
-		.flags = OPTIONAL_TRANSITIVE, OCTETS(4),
-		.bad_flags = CW_BGP_WITHDRAW, .bad_value = CW_BGP_WITHDRAW,
-		.subcode = CW_BGP_UPDATE_BAD_OPTIONAL },
+	/* name, flags, only from inside, length, as 2 octets, bad flags, bad value, its subcode */
+	[CW_BGP_ATTR_ORIGIN] = { "ORIGIN", /* 7.1 */
+		WELL_KNOWN, false, OCTETS(1), 0, WITHDRAW, WITHDRAW, CW_BGP_UPDATE_BAD_ORIGIN },
+	[CW_BGP_ATTR_AS_PATH] = { "AS_PATH", /* 7.2, RFC 7607 */
+		WELL_KNOWN, false, AT_LEAST(0, 1), 0, WITHDRAW, WITHDRAW, CW_BGP_UPDATE_BAD_AS_PATH },
+	[CW_BGP_ATTR_NEXT_HOP] = { "NEXT_HOP", /* 7.3 */
+		WELL_KNOWN, false, OCTETS(4), 0, WITHDRAW, WITHDRAW, CW_BGP_UPDATE_BAD_NEXT_HOP },
+	[CW_BGP_ATTR_MED] = { "MULTI_EXIT_DISC", /* 7.4 */
+		OPTIONAL, false, OCTETS(4), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_LOCAL_PREF] = { "LOCAL_PREF", /* 7.5 */
+		WELL_KNOWN, true, OCTETS(4), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_ATOMIC_AGGREGATE] = { "ATOMIC_AGGREGATE", /* 7.6 */
+		WELL_KNOWN, false, OCTETS(0), 0, WITHDRAW, DISCARD, BAD_OPTIONAL },
+	[CW_BGP_ATTR_AGGREGATOR] = { "AGGREGATOR", /* 7.7, RFC 7607 */
+		OPTIONAL_TRANSITIVE, false, OCTETS(8), 6, WITHDRAW, DISCARD, BAD_OPTIONAL },
+	[CW_BGP_ATTR_COMMUNITIES] = { "COMMUNITIES", /* 7.8 */
+		OPTIONAL_TRANSITIVE, false, LIST_OF(4), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_ORIGINATOR_ID] = { "ORIGINATOR_ID", /* 7.9 */
+		OPTIONAL, true, OCTETS(4), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_CLUSTER_LIST] = { "CLUSTER_LIST", /* 7.10 */
+		OPTIONAL, true, LIST_OF(4), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_MP_REACH] = { "MP_REACH_NLRI", /* 5.3, 7.11 */
+		OPTIONAL, false, AT_LEAST(5, 1), 0, RESET, RESET, BAD_OPTIONAL },
+	[CW_BGP_ATTR_MP_UNREACH] = { "MP_UNREACH_NLRI", /* 5.3, 7.12 */
+		OPTIONAL, false, AT_LEAST(3, 1), 0, RESET, RESET, BAD_OPTIONAL },
+	[CW_BGP_ATTR_EXT_COMMUNITIES] = { "EXTENDED COMMUNITIES", /* 7.14 */
+		OPTIONAL_TRANSITIVE, false, LIST_OF(8), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_AS4_PATH] = { "AS4_PATH", /* RFC 6793 6 */
+		OPTIONAL_TRANSITIVE, false, AT_LEAST(6, 2), 0, WITHDRAW, DISCARD, BAD_OPTIONAL },
+	[CW_BGP_ATTR_AS4_AGGREGATOR] = { "AS4_AGGREGATOR", /* RFC 6793 6 */
+		OPTIONAL_TRANSITIVE, false, OCTETS(8), 0, WITHDRAW, DISCARD, BAD_OPTIONAL },
+	[CW_BGP_ATTR_IPV6_EXT_COMMUNITIES] = { "IPv6 EXTENDED COMMUNITIES", /* 7.15 */
+		OPTIONAL_TRANSITIVE, false, LIST_OF(20), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_LARGE_COMMUNITIES] = { "LARGE_COMMUNITY", /* RFC 8092 5 */
+		OPTIONAL_TRANSITIVE, false, LIST_OF(12), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
+	[CW_BGP_ATTR_OTC] = { "ONLY_TO_CUSTOMER", /* RFC 9234 5 */
+		OPTIONAL_TRANSITIVE, false, OCTETS(4), 0, WITHDRAW, WITHDRAW, BAD_OPTIONAL },
 };
+/* clang-format on */
 
 const struct cw_bgp_attr_rule *cw_bgp_attr_rule(uint8_t type)
 {

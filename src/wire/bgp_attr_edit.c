@@ -122,8 +122,8 @@ static void put_path(struct cw_writer *w, struct cw_span path, uint32_t asn, uns
 		c = cw_cursor_of(path);
 	}
 	for (before = n - within; before && cw_writer_ok(w);) {
-		unsigned now = before % CW_BGP_SEGMENT_MAX ? before % CW_BGP_SEGMENT_MAX :
-							     CW_BGP_SEGMENT_MAX;
+		unsigned now = before % CW_BGP_SEGMENT_MAX ? before % CW_BGP_SEGMENT_MAX
+							   : CW_BGP_SEGMENT_MAX;
 
 		put_sequence(w, now, asn);
 		before -= now;
@@ -189,8 +189,8 @@ static const uint8_t editable[] = {
 
 #define N_EDITABLE (sizeof(editable) / sizeof(editable[0]))
 
-/* Flags of an optional transitive attribute that is new: RFC 4271 5 wants Partial where somebody other
- * than the origin of the route attaches it. */
+/* Flags of an optional transitive attribute that is new: RFC 4271 5 wants Partial where somebody
+ * other than the origin of the route attaches it. */
 static uint8_t new_flags(bool ours)
 {
 	return ours ? OPTIONAL_TRANSITIVE : OPTIONAL_TRANSITIVE | CW_BGP_FLAG_PARTIAL;

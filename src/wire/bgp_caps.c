@@ -159,8 +159,8 @@ static void put_gr(struct cw_writer *w, const struct cw_bgp_caps *caps)
 		n = (uint8_t)(n + caps->gr_family[i]);
 	put_head(w, CAP_GR, (uint8_t)(2 + 4 * n));
 	cw_put_u16(w, (uint16_t)((caps->gr_restarting ? GR_RESTARTING : 0) |
-			      (caps->gr_notification ? GR_NOTIFICATION : 0) |
-			      (caps->gr_time_s & GR_TIME)));
+				 (caps->gr_notification ? GR_NOTIFICATION : 0) |
+				 (caps->gr_time_s & GR_TIME)));
 	for (enum cw_bgp_family i = 0; i < CW_BGP_FAMILIES; i++) {
 		if (!caps->gr_family[i])
 			continue;

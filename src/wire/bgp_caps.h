@@ -8,8 +8,8 @@
 #include "wire/bgp_msg.h"
 
 /*
- * Adds what one Capabilities parameter says to caps; a peer may send several, each with one or more.
- * Unknown ones are noted by their code and passed over. Returns NULL, or why it is malformed;
+ * Adds what one Capabilities parameter says to caps; a peer may send several, each with one or
+ * more. Unknown ones are noted by their code and passed over. Returns NULL, or why it is malformed;
  * *ret_bad is then the capability, or the rest that can't be one.
  */
 const char *cw_bgp_caps_read(

@@ -99,8 +99,8 @@ static void put_attrs(struct cw_writer *w, const struct cw_bgp_codec *codec, str
 			put_as4_parts(w, &parts);
 		if (!more)
 			break;
-		if (codec->as4 || (attr.type != CW_BGP_ATTR_AS_PATH &&
-					  attr.type != CW_BGP_ATTR_AGGREGATOR)) {
+		if (codec->as4 ||
+			(attr.type != CW_BGP_ATTR_AS_PATH && attr.type != CW_BGP_ATTR_AGGREGATOR)) {
 			cw_put_bytes(w, attr.whole.p, attr.whole.n);
 		} else if (attr.type == CW_BGP_ATTR_AGGREGATOR) {
 			put_aggregator2(w, &attr, &parts);
@@ -117,9 +117,9 @@ static void put_attrs(struct cw_writer *w, const struct cw_bgp_codec *codec, str
 static size_t begin(struct cw_bgp_encoder *e, const struct cw_bgp_codec *codec,
 	enum cw_bgp_family family, bool withdraw, uint8_t *buf)
 {
-	*e = (struct cw_bgp_encoder){ .w = cw_writer_of(buf, codec->max),
-		.family = family,
-		.withdraw = withdraw };
+	*e = (struct cw_bgp_encoder){
+		.w = cw_writer_of(buf, codec->max), .family = family, .withdraw = withdraw
+	};
 	cw_bgp_header_put(&e->w, CW_BGP_UPDATE);
 	e->withdrawn_len_at = cw_writer_len(&e->w);
 	cw_put_u16(&e->w, 0);
@@ -219,7 +219,8 @@ size_t cw_bgp_encode_finish(struct cw_bgp_encoder *e)
 		memmove(w->at, w->end, e->tail_len);
 		w->at += e->tail_len;
 		w->end += e->tail_len;
-		cw_patch_u16(w, e->attrs_len_at, (uint16_t)(cw_writer_len(w) - e->attrs_len_at - 2));
+		cw_patch_u16(
+			w, e->attrs_len_at, (uint16_t)(cw_writer_len(w) - e->attrs_len_at - 2));
 	} else if (e->withdraw) {
 		cw_patch_u16(w, e->withdrawn_len_at,
 			(uint16_t)(cw_writer_len(w) - e->withdrawn_len_at - 2));

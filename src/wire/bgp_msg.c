@@ -85,8 +85,8 @@ static enum cw_rc open_fail(struct cw_bgp_err *reterr, uint8_t subcode, size_t o
 }
 
 /* The parameters one after the other; each has a length of one octet, or of two when extended. */
-static enum cw_rc read_parameters(struct cw_cursor *c, bool extended, struct cw_bgp_caps *caps,
-	struct cw_bgp_err *reterr)
+static enum cw_rc read_parameters(
+	struct cw_cursor *c, bool extended, struct cw_bgp_caps *caps, struct cw_bgp_err *reterr)
 {
 	while (cw_cursor_left(c)) {
 		size_t at = cw_cursor_at(c);
@@ -179,8 +179,8 @@ size_t cw_bgp_open_encode(const struct cw_bgp_open *open, uint8_t *buf, size_t s
 
 /* ---- NOTIFICATION ---- */
 
-enum cw_rc cw_bgp_notification_decode(struct cw_span in,
-	struct cw_bgp_notification *ret_notification, struct cw_bgp_err *reterr)
+enum cw_rc cw_bgp_notification_decode(
+	struct cw_span in, struct cw_bgp_notification *ret_notification, struct cw_bgp_err *reterr)
 {
 	struct cw_cursor c = cw_cursor_of(in);
 	struct cw_bgp_notification notification = { .code = cw_get_u8(&c),
@@ -206,8 +206,8 @@ size_t cw_bgp_notification_encode(
 	return cw_bgp_message_end(&w);
 }
 
-/* Octets of the well-formed UTF-8 character that text begins with, 0 where there is none (RFC 3629 4);
- * *ret_char is the character. */
+/* Octets of the well-formed UTF-8 character that text begins with, 0 where there is none (RFC 3629
+ * 4); *ret_char is the character. */
 static size_t utf8_char(struct cw_span text, uint32_t *ret_char)
 {
 	static const struct {
@@ -244,8 +244,7 @@ static bool is_printable(uint32_t ch)
 	       !(ch >= 0x2066 && ch <= 0x2069) && ch != 0xfeff;
 }
 
-bool cw_bgp_shutdown_text(
-	const struct cw_bgp_notification *notification, char *buf, size_t size)
+bool cw_bgp_shutdown_text(const struct cw_bgp_notification *notification, char *buf, size_t size)
 {
 	struct cw_cursor c = cw_cursor_of(notification->data);
 	uint8_t code = notification->code, subcode = notification->subcode;
@@ -306,9 +305,9 @@ enum cw_rc cw_bgp_refresh_decode(
 	refresh.family = cw_bgp_family_of(refresh.afi, refresh.safi);
 	/* RFC 7313 5: BoRR and EoRR have exactly this length, and other kinds are ignored whatever
 	 * theirs is. A request may be longer: with filters (RFC 5291) that we did not ask for. */
-	if (!cw_cursor_ok(&c) || ((refresh.kind == CW_BGP_REFRESH_BEGIN ||
-					  refresh.kind == CW_BGP_REFRESH_END) &&
-					 in.n != REFRESH_LEN))
+	if (!cw_cursor_ok(&c) ||
+		((refresh.kind == CW_BGP_REFRESH_BEGIN || refresh.kind == CW_BGP_REFRESH_END) &&
+			in.n != REFRESH_LEN))
 		return cw_bgp_fail(reterr, CW_BGP_E_REFRESH, CW_BGP_REFRESH_BAD_LENGTH, 0, in,
 			"a ROUTE-REFRESH of the wrong length");
 	*ret_refresh = refresh;

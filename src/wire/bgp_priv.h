@@ -29,13 +29,15 @@ enum cw_rc cw_bgp_fail(struct cw_bgp_err *reterr, uint8_t code, uint8_t subcode,
 /* One row of the table: what an attribute must look like, and what a fault in it costs. */
 struct cw_bgp_attr_rule {
 	const char *name;
-	uint8_t flags;	    /* Optional and Transitive, as they must be */
-	bool internal_only; /* from an external peer it is left out unread (RFC 7606 7.5, 7.9, 7.10) */
+	uint8_t flags;      /* Optional and Transitive, as they must be */
+	bool internal_only; /* from an external peer it is left out unread (RFC 7606 7.5, 7.9, 7.10)
+			     */
 	uint16_t min, max;  /* octets of the value */
-	uint8_t unit;	    /* the length is a multiple of this */
-	uint8_t as2_len;    /* length on a session without 4-octet numbers where it differs; 0: the same */
+	uint8_t unit;       /* the length is a multiple of this */
+	uint8_t as2_len;    /* length on a session without 4-octet numbers where it differs; 0: the
+			       same */
 	enum cw_bgp_verdict bad_flags, bad_value; /* bad_value: length and content */
-	uint8_t subcode;    /* of CW_BGP_E_UPDATE for bad content */
+	uint8_t subcode;                          /* of CW_BGP_E_UPDATE for bad content */
 };
 
 /* NULL: we don't know this attribute. */
@@ -59,8 +61,9 @@ void cw_bgp_attr_put(struct cw_writer *w, uint8_t flags, uint8_t type, struct cw
 /* The header alone; len octets follow. */
 void cw_bgp_attr_put_header(struct cw_writer *w, uint8_t flags, uint8_t type, size_t len);
 
-/* Begins an attribute whose length is not known yet; returns what cw_bgp_attr_end() wants. That writes the
- * header anew, in its short form where it does. Longer than an attribute can be: the writer fails. */
+/* Begins an attribute whose length is not known yet; returns what cw_bgp_attr_end() wants. That
+ * writes the header anew, in its short form where it does. Longer than an attribute can be: the
+ * writer fails. */
 size_t cw_bgp_attr_begin(struct cw_writer *w, uint8_t flags, uint8_t type);
 void cw_bgp_attr_end(struct cw_writer *w, size_t at);
 
@@ -100,7 +103,8 @@ unsigned cw_bgp_path_units(struct cw_span path, size_t width);
 /* Writes the path with numbers of `to` octets; what does not fit into two is AS_TRANS. */
 void cw_bgp_path_convert(struct cw_writer *w, struct cw_span path, size_t from, size_t to);
 
-/* RFC 6793 4.2.3: a path with 2-octet numbers and a well-formed AS4_PATH make one with 4-octet numbers. */
+/* RFC 6793 4.2.3: a path with 2-octet numbers and a well-formed AS4_PATH make one with 4-octet
+ * numbers. */
 void cw_bgp_path_merge(struct cw_writer *w, struct cw_span path2, struct cw_span as4_path);
 
 /* ---- text that is cut with an ellipsis ---- */

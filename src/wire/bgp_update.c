@@ -12,8 +12,8 @@ struct reading {
 	struct cw_bgp_update *update;
 	struct cw_bgp_fault gravest; /* the first of those with the message's verdict */
 	uint32_t seen[TYPES / 32];   /* by type, well-formed or not */
-	bool broken;		     /* the attributes end in the middle of one */
-	bool reachable;		     /* routes are announced, of whatever family */
+	bool broken;                 /* the attributes end in the middle of one */
+	bool reachable;              /* routes are announced, of whatever family */
 	/* Attributes to keep, as they came; ascending while `sorted`. */
 	bool sorted;
 	unsigned n;
@@ -59,9 +59,9 @@ static struct cw_addr addr_of(enum cw_family family, struct cw_span octets)
 	return addr;
 }
 
-/* Next hop of MP_REACH_NLRI: RFC 4760 3, 2545 3, 8950 3. False: its length is none that we expect. */
-static bool read_mp_next_hop(
-	struct reading *r, enum cw_bgp_family family, struct cw_span octets)
+/* Next hop of MP_REACH_NLRI: RFC 4760 3, 2545 3, 8950 3. False: its length is none that we expect.
+ */
+static bool read_mp_next_hop(struct reading *r, enum cw_bgp_family family, struct cw_span octets)
 {
 	struct cw_bgp_update *u = r->update;
 
@@ -72,11 +72,10 @@ static bool read_mp_next_hop(
 	if ((octets.n != 16 && octets.n != 32) ||
 		(family == CW_BGP_IPV4 && !r->codec->ext_next_hop))
 		return false;
-	u->reach.next_hop =
-		addr_of(CW_FAMILY_IPV6, (struct cw_span){ .p = octets.p, .n = 16 });
+	u->reach.next_hop = addr_of(CW_FAMILY_IPV6, (struct cw_span){ .p = octets.p, .n = 16 });
 	if (octets.n == 32) {
-		struct cw_addr second = addr_of(
-			CW_FAMILY_IPV6, (struct cw_span){ .p = octets.p + 16, .n = 16 });
+		struct cw_addr second =
+			addr_of(CW_FAMILY_IPV6, (struct cw_span){ .p = octets.p + 16, .n = 16 });
 
 		/* Some send the global one twice. */
 		if (cw_addr_is_link_local(&second))
@@ -146,8 +145,8 @@ static const char *content_fault(struct reading *r, const struct cw_bgp_attr *at
 
 	switch (attr->type) {
 	case CW_BGP_ATTR_ORIGIN:
-		return cw_get_u8(&c) > CW_BGP_ORIGIN_INCOMPLETE ? "an ORIGIN of no known value" :
-								  NULL;
+		return cw_get_u8(&c) > CW_BGP_ORIGIN_INCOMPLETE ? "an ORIGIN of no known value"
+								: NULL;
 	case CW_BGP_ATTR_AS_PATH:
 		return cw_bgp_path_fault(attr->value, width, !r->codec->ibgp);
 	case CW_BGP_ATTR_AS4_PATH:
@@ -215,8 +214,7 @@ static void take_unknown(struct reading *r, const struct cw_bgp_attr *attr)
 		note_fault(r, attr, CW_BGP_RESET, CW_BGP_UPDATE_UNKNOWN_WELL_KNOWN,
 			"a well-known attribute that we don't know");
 	else if (attr->flags & CW_BGP_FLAG_TRANSITIVE) /* RFC 4271 5: passed on, marked */
-		keep(r, attr,
-			CW_BGP_FLAG_OPTIONAL | CW_BGP_FLAG_TRANSITIVE | CW_BGP_FLAG_PARTIAL);
+		keep(r, attr, CW_BGP_FLAG_OPTIONAL | CW_BGP_FLAG_TRANSITIVE | CW_BGP_FLAG_PARTIAL);
 }
 
 static void take_attr(struct reading *r, const struct cw_bgp_attr *attr)
@@ -226,7 +224,8 @@ static void take_attr(struct reading *r, const struct cw_bgp_attr *attr)
 	const char *why;
 
 	if (seen(r, attr->type)) { /* RFC 7606 3 g */
-		bool mp = attr->type == CW_BGP_ATTR_MP_REACH || attr->type == CW_BGP_ATTR_MP_UNREACH;
+		bool mp =
+			attr->type == CW_BGP_ATTR_MP_REACH || attr->type == CW_BGP_ATTR_MP_UNREACH;
 
 		note_fault(r, attr, mp ? CW_BGP_RESET : CW_BGP_DISCARD, CW_BGP_UPDATE_BAD_LIST,
 			"the attribute is there a second time");
@@ -298,9 +297,8 @@ static void take_attrs(struct reading *r, struct cw_span attrs)
 /* RFC 7606 3 d; NEXT_HOP only goes with NLRI (RFC 4760 3). */
 static void check_missing(struct reading *r)
 {
-	static const uint8_t mandatory[] = {
-		CW_BGP_ATTR_ORIGIN, CW_BGP_ATTR_AS_PATH, CW_BGP_ATTR_NEXT_HOP
-	};
+	static const uint8_t mandatory[] = { CW_BGP_ATTR_ORIGIN, CW_BGP_ATTR_AS_PATH,
+		CW_BGP_ATTR_NEXT_HOP };
 
 	if (r->broken || !r->reachable)
 		return;

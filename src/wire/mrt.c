@@ -68,10 +68,10 @@ static void put_session(struct cw_writer *w, struct cw_mrt_time when, uint16_t s
 		cw_put_u32(w, session->peer_asn);
 		cw_put_u32(w, session->local_asn);
 	} else {
-		cw_put_u16(w, session->peer_asn > UINT16_MAX ? CW_BGP_AS_TRANS :
-							       (uint16_t)session->peer_asn);
-		cw_put_u16(w, session->local_asn > UINT16_MAX ? CW_BGP_AS_TRANS :
-								(uint16_t)session->local_asn);
+		cw_put_u16(w, session->peer_asn > UINT16_MAX ? CW_BGP_AS_TRANS
+							     : (uint16_t)session->peer_asn);
+		cw_put_u16(w, session->local_asn > UINT16_MAX ? CW_BGP_AS_TRANS
+							      : (uint16_t)session->local_asn);
 	}
 	cw_put_u16(w, 0); /* no interface in particular */
 	cw_put_u16(w, cw_bgp_afi(six ? CW_BGP_IPV6 : CW_BGP_IPV4));

@@ -18,7 +18,7 @@ struct cw_mrt_time {
 struct cw_mrt_session {
 	uint32_t peer_asn, local_asn;
 	struct cw_addr peer, local; /* of one family */
-	bool as4; /* agreed: says how wide the numbers in the message are */
+	bool as4;                   /* agreed: says how wide the numbers in the message are */
 };
 
 enum cw_mrt_state { /* RFC 6396 4.4.1 */
@@ -33,8 +33,8 @@ enum cw_mrt_state { /* RFC 6396 4.4.1 */
 /* Room that a record takes beyond the message in it. */
 #define CW_MRT_MESSAGE_HEAD_MAX 64
 
-/* BGP4MP_ET, MESSAGE_AS4 (MESSAGE where the session has 2-octet numbers). message: whole, with its header.
- * sent: by us, for the _LOCAL kinds of RFC 6396 4.4.4. */
+/* BGP4MP_ET, MESSAGE_AS4 (MESSAGE where the session has 2-octet numbers). message: whole, with its
+ * header. sent: by us, for the _LOCAL kinds of RFC 6396 4.4.4. */
 size_t cw_mrt_message(struct cw_mrt_time when, const struct cw_mrt_session *session, bool sent,
 	struct cw_span message, uint8_t *buf, size_t size);
 
@@ -48,7 +48,8 @@ struct cw_mrt_peer {
 	struct cw_addr addr;
 };
 
-/* TABLE_DUMP_V2, PEER_INDEX_TABLE: the first record of a table; its entries name peers by their place here. */
+/* TABLE_DUMP_V2, PEER_INDEX_TABLE: the first record of a table; its entries name peers by their
+ * place here. */
 size_t cw_mrt_peer_index(uint32_t when_s, uint32_t collector_id, const char *view,
 	const struct cw_mrt_peer *peers, size_t n_peers, uint8_t *buf, size_t size);
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -422,9 +423,13 @@ static void test_edit(void **state)
 		n = cw_bgp_attrs_edit(in, &edit, buf, sizeof(buf));
 		assert_row(edits[i].name, (struct cw_span){ .p = buf, .n = n }, edits[i].out);
 		assert_int_equal(cw_bgp_attrs_read(copy_of(buf, n), &view), CW_OK);
-		for (size_t size = 0; size < n; size++)
-			assert_int_equal(
-				cw_bgp_attrs_edit(in, &edit, (uint8_t *)copy_of(buf, size).p, size), 0);
+		for (size_t size = 0; size < n; size++) {
+			uint8_t *block = malloc(size ? size : 1);
+
+			assert_non_null(block);
+			assert_int_equal(cw_bgp_attrs_edit(in, &edit, block, size), 0);
+			free(block);
+		}
 		bytes_free(NULL);
 	}
 }
