@@ -247,8 +247,13 @@ static void work_turn(struct cw_gateway *gw)
 		gw->begun = true;
 		gw->ike->ops->begin(gw->ike);
 	}
-	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_LINK)); i++)
+	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_LINK));) {
+		/* A try sees to it: it brings a VTI's ends, with which it would be made anew. */
+		if (!s->link_asked || s->todo[TODO_TRY])
+			continue;
 		cw_gateway_link(gw, s);
+		i++;
+	}
 }
 
 /* Each tunnel every CW_GATEWAY_SAMPLE_MS, and never many in one turn. */

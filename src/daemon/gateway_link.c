@@ -184,6 +184,7 @@ void cw_gateway_link(struct cw_gateway *gw, struct slot *s)
 	bool was_ok = s->link_ok;
 	enum cw_rc rc;
 
+	s->link_asked = false;
 	if (!wanted(s, &want))
 		return;
 	rc = gw->kernel->ops->link_ensure(gw->kernel, &want, &info, &err);
@@ -257,21 +258,27 @@ void cw_gateway_link_touched(struct cw_gateway *gw, const char *ifname)
 	look_soon(gw);
 }
 
+static void ask_link(struct cw_gateway *gw, struct slot *s)
+{
+	s->link_asked = true;
+	cw_gateway_todo(gw, s, TODO_LINK);
+}
+
 /* What the look at one interface brings. */
 static void judge(struct cw_gateway *gw, struct slot *s, enum cw_link_look look)
 {
 	switch (look) {
 	case CW_LINK_FITS:
 		if (!s->link_ok)
-			cw_gateway_todo(gw, s, TODO_LINK);
+			ask_link(gw, s);
 		break;
 	case CW_LINK_DIFFERS:
-		cw_gateway_todo(gw, s, TODO_LINK);
+		ask_link(gw, s);
 		break;
 	case CW_LINK_BLOCKED:
 		/* What is in the way is known already: the kernel would say the same again. */
 		if (s->link_ok || !s->link_err_logged)
-			cw_gateway_todo(gw, s, TODO_LINK);
+			ask_link(gw, s);
 		break;
 	}
 }
@@ -312,7 +319,7 @@ void cw_gateway_links_turn(struct cw_gateway *gw, struct cw_time now)
 	gw->look_all = false;
 	while ((s = cw_gateway_todo_take(gw, TODO_LOOK))) {
 		if (!all)
-			cw_gateway_todo(gw, s, TODO_LINK);
+			ask_link(gw, s);
 		/* It may be well again, and its routes gone. */
 		cw_gateway_routes_again(gw, s);
 	}

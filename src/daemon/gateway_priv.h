@@ -55,6 +55,7 @@ struct slot {
 	char link_why[CW_IKE_TEXT_MAX]; /* why it is not */
 	int link_err_logged; /* enum cw_rc of the last logged failure, to say it once */
 	struct cw_addr vti_remote, vti_local; /* outer ends that it was last made with */
+	bool link_asked; /* to be set right, by TODO_LINK or a try that waits */
 	bool routes_in; /* its own routes were set, as far as we know */
 	struct site_ways *ways; /* of its site; NULL: it has no interface */
 	bool todo[TODO_COUNT];
@@ -116,8 +117,8 @@ struct cw_gateway {
 	int drops_err_logged;
 	struct site_ways *ways;
 	size_t n_ways;
-	struct cw_time ways_due, ways_at; /* of looking where packets go */
-	bool ways_old;			  /* routes changed since */
+	size_t ways_next; /* of the running round of looking where packets go; 0: none runs */
+	struct cw_time ways_due, ways_at, ways_touched_at; /* ways_at: when the last round began */
 	bool drops_done; /* set once, so that those of an earlier run are gone */
 	bool forwarding_warned;
 };

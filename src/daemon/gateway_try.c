@@ -189,7 +189,9 @@ void cw_gateway_try(struct cw_gateway *gw, struct slot *s)
 	const struct cw_addr found = s->found;
 
 	/* A VTI is made with both its ends, which the answer brings. */
-	if (s->mode == CW_IF_XFRM && !s->link_ok)
+	if (s->mode == CW_IF_XFRM && (s->link_asked || !s->link_ok))
 		cw_gateway_link(gw, s);
 	answer_resolved(gw, s, &found);
+	if (s->link_asked)
+		cw_gateway_link(gw, s);
 }

@@ -13,6 +13,7 @@
 #include "base/log.h"
 
 #define LOOK_PAUSE_MS 1000 /* between two looks that are asked for */
+#define SITES_A_TURN 16    /* so that the control socket is heard in between */
 #define MAIN_TABLE 254
 #define BY_TEXT_MAX 96
 
@@ -23,6 +24,7 @@ struct site_ways {
 	size_t n_foreign;
 	uint32_t best_metric; /* of its tunnels */
 	uint32_t said;	      /* checksum of the foreign ones last told of; 0: none */
+	struct cw_time at;    /* of the last look */
 };
 
 enum cw_rc cw_gateway_ways_new(struct cw_gateway *gw)
@@ -52,8 +54,7 @@ enum cw_rc cw_gateway_ways_new(struct cw_gateway *gw)
 			w->best_metric = metric;
 		s->ways = w;
 	}
-	gw->ways_due = gw->ways_at = gw->started_at;
-	gw->ways_old = true;
+	gw->ways_due = gw->ways_at = gw->ways_touched_at = gw->started_at;
 	return CW_OK;
 }
 
@@ -156,32 +157,37 @@ static void say(const struct cw_gateway *gw, struct site_ways *w)
 
 /* ---- looking ---- */
 
-static void look(struct cw_gateway *gw)
+static void look(struct cw_gateway *gw, struct site_ways *w)
 {
-	gw->ways_at = cw_gateway_now(gw);
-	gw->ways_due = cw_time_add_s(gw->ways_at, CW_GATEWAY_RECONCILE_S);
-	gw->ways_old = false;
-	for (size_t i = 0; i < gw->n_ways; i++) {
-		struct site_ways *w = &gw->ways[i];
-
-		gw->kernel->ops->routes_look(gw->kernel, w->v, w->site->networks.n);
-		w->n_foreign = 0;
-		for (size_t k = 0; k < w->site->networks.n; k++)
-			w->n_foreign += is_foreign(gw, &w->v[k]);
-		say(gw, w);
-	}
+	w->at = cw_gateway_now(gw);
+	gw->kernel->ops->routes_look(gw->kernel, w->v, w->site->networks.n);
+	w->n_foreign = 0;
+	for (size_t k = 0; k < w->site->networks.n; k++)
+		w->n_foreign += is_foreign(gw, &w->v[k]);
+	say(gw, w);
 }
 
 void cw_gateway_ways_touched(struct cw_gateway *gw)
 {
-	gw->ways_old = true;
-	gw->ways_due = cw_time_min(gw->ways_due, cw_time_add_ms(gw->ways_at, LOOK_PAUSE_MS));
+	gw->ways_touched_at = cw_gateway_now(gw);
+	if (!gw->ways_next)
+		gw->ways_due = cw_time_min(gw->ways_due, cw_time_add_ms(gw->ways_at, LOOK_PAUSE_MS));
 }
 
+/* A round goes over all sites, some in each turn. */
 void cw_gateway_ways_turn(struct cw_gateway *gw, struct cw_time now)
 {
-	if (cw_time_reached(gw->ways_due, now))
-		look(gw);
+	if (!cw_time_reached(gw->ways_due, now))
+		return;
+	if (!gw->ways_next)
+		gw->ways_at = now;
+	for (size_t i = 0; i < SITES_A_TURN && gw->ways_next < gw->n_ways; i++)
+		look(gw, &gw->ways[gw->ways_next++]);
+	if (gw->ways_next < gw->n_ways)
+		return;
+	gw->ways_next = 0;
+	gw->ways_due = gw->ways_touched_at.us > gw->ways_at.us ? cw_time_add_ms(gw->ways_at, LOOK_PAUSE_MS) :
+								 cw_time_add_s(now, CW_GATEWAY_RECONCILE_S);
 }
 
 /* ---- showing ---- */
@@ -207,8 +213,9 @@ void cw_gateway_ways_view(struct cw_gateway *gw, const struct slot *s, struct cw
 	if (!s->ways)
 		return;
 	/* As it is now: who looks has perhaps just removed what was in the way. */
-	if (gw->ways_old || cw_time_reached(cw_time_add_ms(gw->ways_at, LOOK_PAUSE_MS), cw_gateway_now(gw)))
-		look(gw);
+	if (gw->ways_touched_at.us >= s->ways->at.us ||
+	    cw_time_reached(cw_time_add_ms(s->ways->at, LOOK_PAUSE_MS), cw_gateway_now(gw)))
+		look(gw, s->ways);
 	v->n_shadowed = s->ways->n_foreign;
 	for (size_t k = 0; k < nets->n && v->n_routes < CW_VIEW_ROUTES_MAX; k++) {
 		const struct cw_route_look *at = &s->ways->v[k];

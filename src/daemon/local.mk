@@ -11,9 +11,7 @@ libcw_speaker_a_SOURCES = \
 	src/daemon/speaker_route.c \
 	src/daemon/speaker_view.c
 
-if WITH_CHARON
-sbin_PROGRAMS += causewayd
-causewayd_SOURCES = \
+cw_gateway_sources = \
 	src/daemon/gateway.c \
 	src/daemon/gateway.h \
 	src/daemon/gateway_bgp.c \
@@ -25,8 +23,32 @@ causewayd_SOURCES = \
 	src/daemon/gateway_try.c \
 	src/daemon/gateway_view.c \
 	src/daemon/gateway_way.c \
-	src/daemon/gateway_work.c \
-	src/daemon/main.c
+	src/daemon/gateway_work.c
+
+# Between a kernel, an engine and a loop that the test has in its hand.
+check_PROGRAMS += tests/unit/test_gateway
+TESTS += tests/unit/test_gateway
+tests_unit_test_gateway_SOURCES = tests/unit/test_gateway.c $(cw_gateway_sources)
+tests_unit_test_gateway_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_gateway_LDADD = \
+	libcw_speaker.a \
+	libcw_ctl.a \
+	libcw_nl.a \
+	libcw_tunnel.a \
+	libcw_bgp.a \
+	libcw_wire.a \
+	libcw_conf.a \
+	libcw_io.a \
+	libcw_base.a \
+	$(MNL_LIBS) \
+	$(CONFIG_LIBS) \
+	$(JANSSON_LIBS) \
+	$(CMOCKA_LIBS) \
+	-lpthread
+
+if WITH_CHARON
+sbin_PROGRAMS += causewayd
+causewayd_SOURCES = $(cw_gateway_sources) src/daemon/main.c
 causewayd_CPPFLAGS = $(AM_CPPFLAGS) -DCW_SYSCONFDIR='"$(sysconfdir)"'
 causewayd_LDFLAGS = $(CW_CHARON_LINK)
 causewayd_LDADD = \

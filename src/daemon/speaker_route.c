@@ -184,11 +184,12 @@ enum cw_rc cw_speaker_routes_new(struct cw_speaker *sp, char *reterr, size_t siz
 void cw_speaker_routes_free(struct cw_speaker *sp)
 {
 	struct cw_kernel_err err = { 0 };
+	size_t removed;
 	enum cw_rc rc;
 
 	if (sp->fib) {
 		cw_loop_unwatch(sp->loop, cw_fib_fd(sp->fib));
-		rc = cw_fib_clear(sp->fib, NULL, &err);
+		rc = cw_fib_clear(sp->fib, &removed, &err);
 		if (rc != CW_OK)
 			cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
 			       "not every learned route could be removed: %s",
