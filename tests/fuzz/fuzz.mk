@@ -5,19 +5,19 @@
 
 CLANG ?= clang
 VPATH := $(TOP)
-targets := bgp_attr bgp_msg bgp_update conf ctl log show tunnel xfrm
+targets := bgp_attr bgp_msg bgp_session bgp_update conf ctl log rib show tunnel xfrm
 
-CFLAGS := -std=gnu17 -D_GNU_SOURCE -DCW_VERSION='"fuzz"' -I$(TOP)/src -I$(TOP)/tests/fuzz \
+CFLAGS := -std=gnu17 -D_GNU_SOURCE -DCW_VERSION='"fuzz"' -I$(TOP)/src -I$(TOP)/tests -I$(TOP)/tests/fuzz \
 	-O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
 	$(shell pkg-config --cflags libmnl libconfig jansson libcrypto)
 LIBS := $(shell pkg-config --libs libmnl libconfig jansson libcrypto) -lpthread
 
 # What parses and decides; no socket, no loop.
-tested := $(wildcard $(TOP)/src/base/*.c $(TOP)/src/wire/*.c $(TOP)/src/conf/*.c $(TOP)/src/tunnel/*.c \
+tested := $(wildcard $(TOP)/src/base/*.c $(TOP)/src/wire/*.c $(TOP)/src/bgp/*.c $(TOP)/src/conf/*.c $(TOP)/src/tunnel/*.c \
 	$(TOP)/src/nl/*_msg.c $(TOP)/src/nl/xfrm_*.c $(TOP)/src/nl/nl_buf.c \
 	$(TOP)/src/ctl/ctl_request.c $(TOP)/src/ctl/ctl_show.c \
-	$(TOP)/src/cli/show_*.c $(TOP)/src/cli/text.c)
+	$(TOP)/src/cli/show_*.c $(TOP)/src/cli/text.c $(TOP)/tests/unit/rib_story.c)
 objects := $(sort $(patsubst $(TOP)/%.c,%.o,$(tested)))
 
 all: $(addprefix fuzz_,$(targets))
