@@ -462,6 +462,7 @@ static const char *version(struct cw_ike *ike)
 }
 
 const struct cw_ike_ops cw_charon_ops = {
+	.begin = cw_charon_begin,
 	.tunnel_set = tunnel_set,
 	.tunnel_remove = tunnel_remove,
 	.initiate = initiate,

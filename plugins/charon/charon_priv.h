@@ -247,6 +247,11 @@ void cw_charon_children_move(struct cw_charon *c, uint32_t from_ike, uint32_t to
 /* ---- charon_orders.c ---- */
 
 extern const struct cw_ike_ops cw_charon_ops;
+
+/* ---- cw_charon.c ---- */
+
+/* ops->begin, defined beside start(). */
+void cw_charon_begin(struct cw_ike *ike);
 /* Ends an IKE_SA from a hook, where it may not be touched: by a job. */
 void cw_charon_close_later(struct cw_charon *c, uint32_t ike_id);
 /* The last act of stop(), defined beside start(). */

@@ -93,8 +93,19 @@ static bool boot(struct cw_charon *c, char *reterr, size_t size)
 	lib->credmgr->add_set(lib->credmgr, &c->creds);
 	charon->backends->add_backend(charon->backends, &c->backend);
 	charon->bus->add_listener(charon->bus, &c->listener);
-	charon->start(charon);
 	return true;
+}
+
+void cw_charon_begin(struct cw_ike *ike)
+{
+	sigset_t all, before;
+
+	(void)ike; /* there is one */
+	/* Threads take over the mask of the one that makes them: signals are the daemon's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	charon->start(charon);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* libcharon_deinit() waits for IKE_SAs that another thread may be freeing at that moment, and can wait
@@ -190,7 +201,7 @@ enum cw_rc cw_charon_start(const struct cw_charon_options *opt, struct cw_kernel
 	}
 	/* Before libcharon's log is up the library would write to stderr. */
 	dbg_default_set_level(LEVEL_SILENT);
-	/* Threads take over the mask of the one that makes them: signals are the daemon's. */
+	/* What the library starts by itself has our mask, as in cw_charon_begin(). */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ok = library_init((char *)(uintptr_t)NO_SETTINGS, NAMESPACE);

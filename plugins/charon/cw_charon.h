@@ -79,7 +79,7 @@ struct cw_charon_options {
 enum cw_rc cw_charon_ports_check(uint16_t port, uint16_t port_nat_t, char *reterr, size_t size);
 
 /*
- * Starts the engine. kernel and box are borrowed and must outlive it.
+ * Makes the engine, which works from ops->begin on. kernel and box are borrowed and must outlive it.
  *
  * Returns CW_OK with *ret_ike (ended by ops->stop), or
  * CW_E_BUSY	another program holds a UDP port (reterr names it where /proc tells),

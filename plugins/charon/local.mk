@@ -71,9 +71,11 @@ tests_charon_ike_pair_CPPFLAGS = $(CW_CHARON_CPPFLAGS)
 tests_charon_ike_pair_LDFLAGS = $(CW_CHARON_LINK)
 tests_charon_ike_pair_LDADD = \
 	libcw_charon.a \
+	libcw_conf.a \
 	libcw_io.a \
 	libcw_base.a \
 	$(CW_CHARON_LIBS) \
+	$(CONFIG_LIBS) \
 	-lpthread
 TESTS += tests/charon/run
 endif

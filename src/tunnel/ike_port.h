@@ -139,6 +139,10 @@ struct cw_ike_event {
 struct cw_ike;
 
 struct cw_ike_ops {
+	/* Lets the engine work; before, it takes orders and does nothing of them, and what peers send stays in its
+	 * sockets. Called once, when it knows the tunnels: a peer that it did not know yet would be told that
+	 * there is no proposal for it (RFC 7296 2.6), and may take that for final. */
+	void (*begin)(struct cw_ike *ike);
 	/* Makes the engine know the tunnel: it can then answer the peer. psk and proposals are copied. */
 	enum cw_rc (*tunnel_set)(struct cw_ike *ike, const struct cw_ike_tunnel *t);
 	/* Forgets it; existing SAs go on until terminated. */

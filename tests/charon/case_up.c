@@ -218,8 +218,31 @@ static void case_ipv6(void)
 	CHECK(settle(&a, 1, 1).ike.local.family == CW_FAMILY_IPV6);
 }
 
+/* A peer that tries while we start is told nothing until we know it, and then gets its tunnel. */
+static void case_begin(void)
+{
+	const struct side_request start = { .order = SIDE_START, .force = true };
+	struct side_tunnel ta = plain('a'), tb = plain('b');
+
+	CHECK(ask(&b, &(struct side_request){ .order = SIDE_STOP }) == 0);
+	CHECK(ask(&b, &start) == CW_OK);
+	set(&a, &ta);
+	simple(&a, SIDE_INITIATE, 3);
+	quiet(&a, 300);
+	set(&b, &tb);
+	CHECK(ask(&b, &(struct side_request){ .order = SIDE_BEGIN }) == 0);
+	wait_for(&a, CW_IKE_EV_IKE_UP, SOON_MS);
+	settle(&a, 1, 1);
+	settle(&b, 1, 1);
+	CHECK(!count(&a, CW_IKE_EV_FAILED) && !count(&b, CW_IKE_EV_FAILED));
+	/* One that never began can end, too. */
+	CHECK(ask(&b, &(struct side_request){ .order = SIDE_STOP }) == 0);
+	CHECK(ask(&b, &start) == CW_OK);
+}
+
 const struct pair_case pair_up[] = {
 	{ "up", case_up },
+	{ "tried-before-we-begin", case_begin },
 	{ "up-ikev1", case_up_ikev1 },
 	{ "crossing-starts", case_crossing },
 	{ "BL-042-two-tunnels-one-peer", case_two_tunnels_one_peer },

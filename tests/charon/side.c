@@ -77,6 +77,7 @@ static int words(char *text)
 static enum cw_rc start(struct side *s, const struct side_request *q, char *err, size_t size)
 {
 	struct cw_charon_options opt = CW_CHARON_OPTIONS_DEFAULT;
+	enum cw_rc rc;
 
 	opt.threads = 8;
 	opt.attempt_ms = 1500;
@@ -87,7 +88,10 @@ static enum cw_rc start(struct side *s, const struct side_request *q, char *err,
 	cw_log_set_level(opt.log_level);
 	if (s->ike)
 		return CW_E_EXISTS;
-	return cw_charon_start(&opt, s->kernel, s->box, &s->ike, err, size);
+	rc = cw_charon_start(&opt, s->kernel, s->box, &s->ike, err, size);
+	if (rc == CW_OK && !q->force)
+		s->ike->ops->begin(s->ike);
+	return rc;
 }
 
 static size_t prefixes(const char (*texts)[24], struct cw_prefix *out)
@@ -215,6 +219,10 @@ static void serve(struct side *s, struct side_request *q)
 		return;
 	case SIDE_START:
 		r.rc = (int)start(s, q, r.text, sizeof(r.text));
+		answer(s, &r);
+		return;
+	case SIDE_BEGIN:
+		ops->begin(s->ike);
 		answer(s, &r);
 		return;
 	case SIDE_SET:

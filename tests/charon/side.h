@@ -37,7 +37,8 @@ struct side_tunnel {
 enum side_order {
 	SIDE_IP,  /* ip(8) with the words of addr */
 	SIDE_NET, /* addresses on the interface that the test put there */
-	SIDE_START,
+	SIDE_START, /* force: without SIDE_BEGIN */
+	SIDE_BEGIN,
 	SIDE_SET,
 	SIDE_REMOVE,
 	SIDE_INITIATE,
