@@ -247,11 +247,6 @@ static void work_turn(struct cw_gateway *gw)
 		gw->begun = true;
 		gw->ike->ops->begin(gw->ike);
 	}
-	/* A peer that tries at our start is answered when all that need no resolver are known. */
-	if (!gw->begun && !cw_gateway_todo_count(gw, TODO_TRY)) {
-		gw->begun = true;
-		gw->ike->ops->begin(gw->ike);
-	}
 	for (size_t i = 0; i < WORK_A_TURN && (s = cw_gateway_todo_take(gw, TODO_LINK));) {
 		/* A try sees to it: it brings a VTI's ends, with which it would be made anew. */
 		if (!s->link_asked || s->todo[TODO_TRY])

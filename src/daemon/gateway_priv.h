@@ -89,7 +89,6 @@ struct cw_gateway {
 	struct cw_kernel *kernel;
 	struct cw_ike *ike; /* NULL before start */
 	bool begun;	    /* the engine may work */
-	bool begun;	    /* the engine may work */
 	struct cw_resolver *resolver;
 	struct cw_ctl_server *ctl;
 	struct cw_speaker *speaker; /* NULL: BGP is left to others */
