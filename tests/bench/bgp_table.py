@@ -139,7 +139,7 @@ def ask_gobgp(daemon):
 
 def ask_causeway(daemon):
     """A function that asks causeway."""
-    return lambda: daemon.neighbour()["prefixes"]["received"]
+    return lambda: daemon.neighbour()["ipv4"]["received"]
 
 
 CONTESTANTS = (("causeway", Causeway, ask_causeway), ("BIRD", Bird, ask_bird), ("FRR", Frr, ask_frr),

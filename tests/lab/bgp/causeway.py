@@ -135,7 +135,11 @@ class Causeway(Daemon):
 
     def state(self):
         state = self.neighbour()["state"]
-        return "Established" if state.lower() == "established" else state
+        return "Established" if state == "established" else state
+
+    def last_sent(self):
+        sent = self.neighbour()["notification-sent"]
+        return (sent["code"], sent["subcode"]) if sent else (0, 0)
 
     def table(self):
         out = {}

@@ -55,7 +55,7 @@ neighbor %s {
         self.spawn("exabgp", ["/usr/bin/python3", "/usr/sbin/python3-exabgp", CONF], {
             "exabgp.daemon.user": "root", "exabgp.daemon.drop": "false", "exabgp.api.ack": "false",
             "exabgp.api.cli": "false", "exabgp.tcp.delay": "0", "exabgp.log.destination": "stdout",
-            "exabgp.log.level": "INFO", "exabgp.cache.attributes": "true"})
+            "exabgp.log.level": "WARNING", "exabgp.cache.attributes": "true"})
         if self.routes:
             self._say(_announce(r, self.session) for r in self.routes.values())
 
