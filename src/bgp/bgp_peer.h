@@ -32,6 +32,8 @@
  *   - after CLOSE(conn) gives no event of that connection any more, also not for bytes already read;
  *   - reads its sockets before it gives TIMER, so that a busy moment of its own costs no session;
  *   - on DELIVER_UPDATE decodes (cw_bgp_peer_codec()), and tells UPDATE_ERROR, EOR and PREFIXES;
+ *   - with an agreed hold time of 0 sees to it that TCP itself finds out about a dead peer (keepalives), or accepts
+ *     that nobody does;
  *   - for each SEND_ALL sends its routes, then SENT_ALL; cw_bgp_peer_sent() for what it sends itself;
  *   - keeps, marks and sweeps stale routes as DOWN, STALE_MARK and STALE_SWEEP say.
  */
@@ -110,7 +112,7 @@ enum cw_bgp_action_kind {
 	CW_BGP_ACT_SEND,	   /* conn, bytes: one whole message; to the end of the queue */
 	CW_BGP_ACT_CLOSE,	   /* conn: close it when what is queued has been sent, or soon anyway; discard: now */
 	CW_BGP_ACT_UP,		   /* established: cw_bgp_peer_codec() and the view say what was agreed on */
-	CW_BGP_ACT_DOWN,	   /* it was: cause, text. Routes of families with keep are now stale, others go */
+	CW_BGP_ACT_DOWN,	   /* it was: cause, text (details). Routes of families with keep are now stale, others go */
 	CW_BGP_ACT_DELIVER_UPDATE, /* the UPDATE of this MESSAGE is to be decoded and used */
 	CW_BGP_ACT_SEND_ALL,	   /* family: send every route, then SENT_ALL. Never twice at once */
 	CW_BGP_ACT_STALE_MARK,	   /* family: all routes of the peer are stale until announced again */

@@ -5,6 +5,8 @@
  */
 #include "bgp/bgp_peer_priv.h"
 
+#include <stdio.h>
+
 static enum cw_bgp_family family_at(unsigned i)
 {
 	return (enum cw_bgp_family)i;
@@ -196,6 +198,7 @@ void cw_bgp_restart_down(struct turn *t, const struct ending *e)
 	}
 	down = cw_bgp_add(t, CW_BGP_ACT_DOWN);
 	down->cause = e->cause;
+	snprintf(down->text, sizeof(down->text), "%s", e->why ? e->why : "");
 	for (unsigned i = 0; i < CW_BGP_FAMILIES; i++) {
 		struct family_state *f = &p->family[i];
 		uint32_t prefixes;
