@@ -238,7 +238,8 @@ static void bench(const struct cw_fib_conf *conf)
 	must(cw_fib_clear(fib, &removed, &err), "clear");
 	told("clear", &u);
 	if (cw_fib_has_groups(fib) &&
-		sh("ip nexthop add id 77 dev a0 && ip nexthop add id 78 group 77") == 0)
+		sh("ip %s nexthop add id 77 dev a0 && ip nexthop add id 78 group 77",
+			family == CW_FAMILY_IPV4 ? "-4" : "-6") == 0)
 		batch_of_iproute2(78);
 	cw_fib_free(fib);
 	printf("%zu refused\n", refused);
