@@ -208,7 +208,9 @@ static const struct cw_setting settings[] = {
 	{ .name = "interface-mode", .levels = BOTH, .home = T(interface_mode),
 	  .type = CW_TYPE_CHOICE, .choices = cw_names_interface_mode,
 	  .help = "How traffic meets the tunnel: an xfrm interface, a VTI, or policies alone. auto "
-		  "takes the first that the kernel has." },
+		  "takes the first that the kernel has. Policies need a route that packets to the "
+		  "site would take without them: for IPv6 networks it is made, by the interface to the "
+		  "peer; for IPv4 the default route serves." },
 	{ .name = "selectors", .levels = BOTH, .home = T(selectors), .type = CW_TYPE_CHOICE,
 	  .choices = cw_names_selectors,
 	  .help = "any: everything may pass and routes decide. networks: a CHILD_SA for each pair "

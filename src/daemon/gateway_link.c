@@ -74,6 +74,9 @@ static void settle_mode(const struct cw_gateway *gw, struct slot *s)
 			    "use \"auto\" or \"vti\"");
 	else if (s->mode == CW_IF_VTI && !vti)
 		unusable(s, "interface-mode is \"vti\", but this kernel has no VTI (CONFIG_NET_IPVTI); use \"auto\"");
+	else if (s->mode == CW_IF_POLICY && s->conf->inside_addr.addr.family != CW_FAMILY_NONE)
+		unusable(s, "inside-address needs an xfrm interface or a VTI, and this kernel has neither; "
+			    "take inside-address away");
 	else if (s->mode == CW_IF_POLICY && s->conf->selectors == CW_SEL_ANY)
 		/* Policies for 0.0.0.0/0 without an interface would take all of the host's traffic. */
 		unusable(s, "selectors \"any\" need an xfrm interface or a VTI, and this kernel has neither; "

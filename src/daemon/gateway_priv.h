@@ -57,6 +57,7 @@ struct slot {
 	struct cw_addr vti_remote, vti_local; /* outer ends that it was last made with */
 	bool link_asked; /* to be set right, by TODO_LINK or a try that waits */
 	bool routes_in; /* its own routes were set, as far as we know */
+	char outlet[CW_IFNAME_SIZE]; /* policies alone: the interface to the peer, which its routes are by */
 	struct site_ways *ways; /* of its site; NULL: it has no interface */
 	bool todo[TODO_COUNT];
 	bool nat_hint_given;

@@ -119,9 +119,41 @@ static void read_sources(struct cw_gateway *gw)
 	gw->sources_at = cw_gateway_now(gw);
 }
 
-static bool shall_have_routes(const struct slot *s)
+/* Policies are looked up for packets that have a route (Linux xfrm_lookup), and where there is no default route,
+ * as is common with IPv6, those to the site have none. Which one it is does not matter: the policy's takes its
+ * place. So it is by the interface to the peer, and only while the policies are there. */
+static bool needs_outlet(const struct slot *s)
 {
-	return !s->unusable && cw_gateway_has_link(s) && s->link_ok && cw_tunnel_carries(s->tunnel);
+	const struct cw_prefixes *nets = &s->conf->site->networks;
+
+	for (size_t k = 0; s->mode == CW_IF_POLICY && k < nets->n; k++) {
+		if (nets->v[k].addr.family == CW_FAMILY_IPV6)
+			return true;
+	}
+	return false;
+}
+
+static void find_outlet(const struct cw_gateway *gw, struct slot *s)
+{
+	struct cw_route_look look = { .dst.addr = cw_tunnel_remote(s->tunnel) };
+
+	look.dst.len = (uint8_t)cw_family_bits((enum cw_family)look.dst.addr.family);
+	if (look.dst.addr.family == CW_FAMILY_NONE)
+		return;
+	gw->kernel->ops->routes_look(gw->kernel, &look, 1);
+	memcpy(s->outlet, look.ifname, sizeof(s->outlet));
+}
+
+static bool shall_have_routes(const struct cw_gateway *gw, struct slot *s)
+{
+	if (s->unusable || !cw_tunnel_carries(s->tunnel))
+		return false;
+	if (cw_gateway_has_link(s))
+		return s->link_ok;
+	if (!needs_outlet(s))
+		return false;
+	find_outlet(gw, s);
+	return s->outlet[0];
 }
 
 /* Where the tunnel leads by its settings: its site's networks, and its BGP neighbour. At most max_dsts(). */
@@ -144,19 +176,24 @@ static size_t max_dsts(const struct slot *s)
 /* The tunnel's own routes; returns their number. */
 static size_t add_unicast(const struct cw_gateway *gw, const struct slot *s, struct cw_route *ret_routes)
 {
+	bool link = cw_gateway_has_link(s);
 	struct cw_prefix dst;
 	size_t n = 0;
 
-	for (; dst_at(s, n, &dst); n++) {
+	for (size_t k = 0; dst_at(s, k, &dst); k++) {
+		bool v6 = dst.addr.family == CW_FAMILY_IPV6;
 		struct cw_route *r = &ret_routes[n];
 
+		if (!link && !v6)
+			continue;
+		n++;
 		*r = (struct cw_route){
 			.dst = dst,
 			.kind = CW_ROUTE_UNICAST,
 			.metric = s->conf->metric + s->in_site,
-			.src = dst.addr.family == CW_FAMILY_IPV6 ? gw->src6 : gw->src4,
+			.src = v6 ? gw->src6 : gw->src4,
 		};
-		memcpy(r->ifname, s->conf->ifname, sizeof(r->ifname));
+		memcpy(r->ifname, link ? s->conf->ifname : s->outlet, sizeof(r->ifname));
 	}
 	return n;
 }
@@ -220,7 +257,7 @@ void cw_gateway_routes(struct cw_gateway *gw)
 	for (size_t i = 0; i < gw->n_slots; i++) {
 		struct slot *s = &gw->slots[i];
 
-		s->routes_in = shall_have_routes(s);
+		s->routes_in = shall_have_routes(gw, s);
 		if (s->routes_in)
 			n += add_unicast(gw, s, &want[n]);
 	}
@@ -252,7 +289,7 @@ static bool change_routes(struct cw_gateway *gw)
 	while ((s = cw_gateway_todo_take(gw, TODO_ROUTES))) {
 		bool was_in = s->routes_in;
 
-		s->routes_in = shall_have_routes(s);
+		s->routes_in = shall_have_routes(gw, s);
 		if (s->routes_in && !was_in)
 			n_add += add_unicast(gw, s, &add[n_add]);
 		else if (!s->routes_in && was_in)

@@ -75,7 +75,6 @@ def walk(lab, version, cipher, plane, nat, kind="strongswan", both=True):
                   esp=ESP[version, cipher], pairs=pairs,
                   **({"plane": peer_plane} if kind == "strongswan" else {}))
     if plane == "policy" and both:
-        lab.net.G.ip("route add %s dev wan0" % PAIRS[1][0])
         lab.net["A1"].ip("route add %s dev wan0" % PAIRS[1][1])
     wire = lab.net.capture("a1")
     networks = [p[0] for p in (PAIRS if both else PAIRS[:1])]
