@@ -25,9 +25,12 @@ import time
 from lab import G_PUBLIC, PLACES, Failure, case, expect, expect_equal, hold_true, wait_for, xfrm
 from lab import kernel, profiles
 from lab.lab import KEY
+from lab.wait import TOOL_S
 from lab.wire import UDP
 
 BACK_S = 15             # the promise
+OUR_START_S = BACK_S + TOOL_S   # the same where it begins with our own start
+MINUTES_S = 180         # an outage that is not scaled
 EXACT_S = 20            # from then on until nothing is left of what was before
 A1, A2, W1, W2 = (PLACES[n] for n in ("A1", "A2", "W1", "W2"))
 
@@ -84,7 +87,7 @@ class Fleet:
         start = time.time()
         self.watches = {}
         self.watch()
-        self.expect_back(start, "start")
+        self.expect_back(start, "start", OUR_START_S)
         self.policies = None
         self.expect_exact()
         self.policies = self.all_policies()
@@ -112,11 +115,11 @@ class Fleet:
         return {n: sorted(repr(p) for p in xfrm.policies(self.net[n]))
                 for n in ("G",) + tuple(self.names)}
 
-    def expect_back(self, moments, what):
+    def expect_back(self, moments, what, limit_s=BACK_S):
         """All tunnels carry again within the promise; moments: one, or one a peer."""
         for name, watch in self.watches.items():
             watch.expect_back(moments[name] if isinstance(moments, dict) else moments,
-                              "%s, %s" % (what, " IKEv".join(map(str, FLEET[name]))))
+                              "%s, %s" % (what, " IKEv".join(map(str, FLEET[name]))), limit_s)
 
     def _exact(self):
         for name in self.names:
@@ -188,6 +191,36 @@ def back_after_block(lab, what):
     fleet.expect_exact()
 
 
+@case(needs=["vti", "nat", "libreswan"], cost_s=230, timeout_s=420)
+def back_after_minutes(lab):
+    """UDP 500 and 4500 are dropped both ways for three minutes by the clock, not scaled: every tunnel is
+    down and tries on, nothing piles up in the kernel or at the peers, and then all are back."""
+    fleet = Fleet(lab)
+    fleet.net.block("ike")
+    blocked = time.monotonic()
+    fleet.quiet()
+    fleet.wait_tries(1)
+    tries = {n: fleet.g.tunnel(fleet.tunnel(n))["attempt"] for n in fleet.names}
+
+    def down():
+        for name in fleet.names:
+            expect(fleet.g.tunnel(fleet.tunnel(name))["state"] != "up", name + " is up")
+            peer = lab.peers[name]
+            expect(peer.kind != "strongswan" or len(peer.sas()) <= 1, "IKE_SAs pile up at " + name)
+        # No more than what a try holds while it waits for its answer.
+        return len(xfrm.states(fleet.net.G)) <= 2 * len(fleet.names)
+    hold_true(down, MINUTES_S - (time.monotonic() - blocked), "all are down and tidy", poll_s=2)
+    for name in fleet.names:
+        now = fleet.g.tunnel(fleet.tunnel(name))["attempt"]
+        expect(now > tries[name], "%s tries no more: %d, then %d" % (name, tries[name], now))
+    fleet.watch()
+    moment = time.time()
+    fleet.net.unblock()
+    print("unblocked after %.0f s" % (time.monotonic() - blocked), flush=True)
+    fleet.expect_back(moment, "after three minutes")
+    fleet.expect_exact()
+
+
 @case(needs=["vti", "libreswan"], cost_s=90, timeout_s=240)
 def back_after_peers_death(lab):
     """Every peer is killed and is there again at once, knowing nothing; then it stays away."""
@@ -225,13 +258,13 @@ def back_after_our_restart(lab):
     fleet.g.kill9()
     moment = time.time()
     fleet.g.restart()
-    fleet.expect_back(moment, "we were killed")
+    fleet.expect_back(moment, "we were killed", OUR_START_S)
     fleet.expect_exact()
     expect_equal(fleet.g.stop(), 0, "exit code")
     fleet.g.expect_clean()
     moment = time.time()
     fleet.g.restart()
-    fleet.expect_back(moment, "we were stopped")
+    fleet.expect_back(moment, "we were stopped", OUR_START_S)
     fleet.expect_exact()
 
 
@@ -250,7 +283,7 @@ def back_after_both_died(lab):
     fleet.each_peer("restart")
     moment = time.time()
     fleet.g.restart()
-    fleet.expect_back(moment, "both killed, we were last")
+    fleet.expect_back(moment, "both killed, we were last", OUR_START_S)
     fleet.expect_exact()
 
 
