@@ -81,7 +81,7 @@ static void a_tunnel_is_complete(void **state)
 			"              { remote = \"gw.example.net\"; mtu = 1300; psk = \"own\";\n"
 			"                child-lifetime-bytes = 104857600000; } ); } );\n"),
 		CW_OK);
-	assert_int_equal(report.n, 1); /* BGP is not done yet */
+	assert_int_equal(report.n, 0);
 	assert_int_equal(report.n_errors, 0);
 	assert_int_equal(conf->gateway.asn, 4200000000u);
 	assert_string_equal(conf->gateway.control_socket, "/run/causeway/control");
