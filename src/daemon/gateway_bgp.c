@@ -80,7 +80,8 @@ enum cw_rc cw_gateway_bgp_new(struct cw_gateway *gw, uint64_t seed, char *reterr
 		tunnels[parts.n_tunnels++] = (struct cw_speaker_tunnel){
 			.conf = s->conf,
 			.ifname = s->conf->ifname,
-			.cost = s->conf->metric + s->in_site,
+			/* The first tunnel is preferred, unless all shall carry. */
+			.cost = s->conf->metric + (s->conf->site->balance ? 0 : s->in_site),
 		};
 	}
 	/* Also without a neighbour: learned routes of an earlier run must go. */
