@@ -340,6 +340,7 @@ struct cw_time cw_speaker_turn(struct cw_speaker *sp, struct cw_time now)
 	for (size_t i = 0; i < sp->n; i++)
 		due = cw_time_min(due, cw_bgp_peer_next_due(sp->v[i].machine));
 	due = cw_time_min(due, cw_speaker_closers_due(sp));
-	due = cw_time_min(due, sp->sweep_at);
+	if (!cw_time_is_never(sp->sweep_at))
+		due = cw_time_min(due, cw_time_add_s(now, 1)); /* looks whether all have said theirs */
 	return more ? now : due;
 }

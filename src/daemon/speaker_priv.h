@@ -57,6 +57,7 @@ struct neighbour {
 	bool net_up, up;
 	bool out_started;		  /* since the session is up */
 	bool first_round[CW_BGP_FAMILIES]; /* is to be sent by bgp_out by itself */
+	struct cw_time last_update_at;
 	bool end_of_rib[CW_BGP_FAMILIES]; /* the neighbour said it */
 	bool sending[CW_BGP_FAMILIES];	  /* SEND_ALL is under way */
 	struct cw_addr outer;		  /* far end of the tunnel, outside */

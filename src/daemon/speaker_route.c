@@ -14,6 +14,7 @@
 #define RIB_BUDGET 16384
 #define OUT_BUDGET 4096
 #define FAULT_LOG_S 60
+#define QUIET_S 10 /* without an UPDATE: a neighbour has said all that it had to say */
 #define FAULT_BYTES 40 /* of an attribute, in the log */
 
 /* ---- start and stop ---- */
@@ -334,6 +335,7 @@ void cw_speaker_on_update(struct cw_speaker *sp, size_t peer, struct cw_span bod
 
 	if (!codec)
 		return;
+	nb->last_update_at = cw_speaker_now(sp);
 	if (cw_bgp_update_decode(body, codec, up, &err) != CW_OK) {
 		struct cw_bgp_event ev = { .kind = CW_BGP_EV_UPDATE_ERROR, .err = &err, .body = body };
 
@@ -382,6 +384,7 @@ void cw_speaker_on_up(struct cw_speaker *sp, size_t peer)
 	nb->up = true;
 	nb->out_started = false;
 	nb->refusals_logged = 0;
+	nb->last_update_at = cw_speaker_now(sp);
 	for (int f = 0; f < CW_BGP_FAMILIES; f++) {
 		nb->told[f] = 0;
 		nb->sending[f] = false;
@@ -605,9 +608,11 @@ static void sweep(struct cw_speaker *sp, struct cw_time now)
 		const struct neighbour *nb = &sp->v[i];
 		const struct cw_bgp_codec *codec = nb->up ? cw_bgp_peer_codec(nb->machine) : NULL;
 
-		/* One that never says End-of-RIB has until sweep_at. */
+		bool quiet = cw_time_reached(cw_time_add_s(nb->last_update_at, QUIET_S), now);
+
+		/* Not all say End-of-RIB (FRR does to those with graceful restart alone). */
 		for (int f = 0; f < CW_BGP_FAMILIES; f++)
-			synced &= codec && (!codec->family[f] || nb->end_of_rib[f]);
+			synced &= codec && (!codec->family[f] || nb->end_of_rib[f] || quiet);
 	}
 	if (!cw_time_reached(sp->sweep_at, now) && (!synced || cw_bgp_rib_changes(sp->rib)))
 		return;
