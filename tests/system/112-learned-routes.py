@@ -10,7 +10,7 @@ from lab import case, expect
 from lab.causeway import command
 
 
-@case(kernels=("uml",), cost_s=30, timeout_s=300)
+@case(kernels=("uml",), cost_s=90, timeout_s=600)
 def learned_routes(lab):
     """Batches, groups, foreign routes, devices, adoption, lost answers."""
     done = subprocess.run(command("tests/nl/test_fib", lab.logdir), stdout=subprocess.PIPE,
