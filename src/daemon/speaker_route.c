@@ -10,7 +10,7 @@
 #include "io/device.h"
 
 #define STORE_MAX (512u << 20) /* octets of attributes from all neighbours together */
-#define CHANGES_A_TURN 4096    /* about 5 ms with the kernel's part */
+#define CHANGES_A_TURN 1024    /* about a millisecond with the kernel's part */
 #define RIB_BUDGET 16384
 #define OUT_BUDGET 4096
 #define FAULT_LOG_S 60
