@@ -66,16 +66,15 @@ static bool is_in(const struct cw_bgp_candidate *c)
 	return c->lost_at == CW_BGP_STEP_NONE;
 }
 
-/* RFC 4271 9.1.2.2 c. The neighbouring AS of a path without one (from inside our AS) is 0, ours. A path that
- * has lost in this step still beats others of its AS, so that the order of looking plays no part. */
+/* RFC 4271 9.1.2.2 c. The neighbouring AS of a path without one (from inside our AS) is 0, ours. The one
+ * with the lowest MED of its AS stays to the end and beats all others, so the order of looking plays no part. */
 static void step_med(struct cw_bgp_candidate *c, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!is_in(&c[i]))
 			continue;
 		for (size_t j = 0; j < n; j++)
-			if ((is_in(&c[j]) || c[j].lost_at == CW_BGP_STEP_MED) &&
-			    c[j].set->first_as == c[i].set->first_as &&
+			if (is_in(&c[j]) && c[j].set->first_as == c[i].set->first_as &&
 			    c[j].set->med < c[i].set->med)
 				c[i].lost_at = CW_BGP_STEP_MED;
 	}
