@@ -22,6 +22,7 @@ EXTRA_DIST += \
 	tests/bench \
 	tests/demo \
 	tests/fuzz \
+	tests/interop \
 	tests/lab \
 	tests/system \
 	tests/tools/build \

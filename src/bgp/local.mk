@@ -28,6 +28,7 @@ libcw_bgp_a_SOURCES = \
 	src/bgp/bgp_rib_entry.c \
 	src/bgp/bgp_rib_priv.h \
 	src/bgp/bgp_rib_sweep.c \
+	src/bgp/bgp_route_view.h \
 	src/bgp/bgp_say.c \
 	src/bgp/bgp_store.c \
 	src/bgp/bgp_store.h \

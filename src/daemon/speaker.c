@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/speaker_priv.h"
+#include "daemon/speaker.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/speaker_priv.h"
 
 /* RFC 4271 10 suggests 120 s to connect again and leaves the rest open. A tunnel that is there wants its routes:
  * we try soon, and slow down when it does not work. */
