@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define NAMESPACE "causeway"
 /* NULL would mean the machine's strongswan.conf, a name a regular file; no name means no settings. */
@@ -14,6 +15,9 @@
 /* PSK with IKEv1 and IKEv2 and no more: each plugin is code that a peer may reach. Of kernel-netlink
  * only the half that knows routes and addresses is used; charon_kernel.c comes before it. */
 #define PLUGINS "nonce openssl kdf kernel-netlink socket-default"
+
+#define FILES_ENOUGH 64u /* descriptors: it takes some 25, the tunnels none */
+#define STACK_BYTES (1u << 20)
 
 /* libcharon keeps its state in globals. */
 static struct cw_charon *running;
@@ -68,6 +72,21 @@ static void settings(const struct cw_charon_options *opt)
 	set_int("processor.priority_threads.medium", 1);
 }
 
+/* libcharon does not say which it was. */
+static void not_loaded(char *reterr, size_t size)
+{
+	struct rlimit files = { 0 };
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_ENOUGH)
+		snprintf(reterr, size,
+			 "libcharon could not load its parts with at most %llu open files; allow %u or more "
+			 "(ulimit -n, LimitNOFILE=)", (unsigned long long)files.rlim_cur, FILES_ENOUGH);
+	else
+		snprintf(reterr, size,
+			 "libcharon could not load its parts (" PLUGINS
+			 "); are libstrongswan-standard-plugins and strongswan-libcharon installed?");
+}
+
 static bool boot(struct cw_charon *c, char *reterr, size_t size)
 {
 	if (!libcharon_init()) {
@@ -80,9 +99,7 @@ static bool boot(struct cw_charon *c, char *reterr, size_t size)
 	lib->plugins->add_static_features(lib->plugins, NAMESPACE "-kernel", cw_charon_kernel_features,
 					  cw_charon_kernel_n_features, TRUE, NULL, NULL);
 	if (!charon->initialize(charon, (char *)(uintptr_t)PLUGINS)) {
-		snprintf(reterr, size,
-			 "libcharon could not load its parts (" PLUGINS
-			 "); are libstrongswan-standard-plugins and strongswan-libcharon installed?");
+		not_loaded(reterr, size);
 		return false;
 	}
 	if (!charon->socket->get_port(charon->socket, FALSE)) {
@@ -177,6 +194,19 @@ void cw_charon_free(struct cw_charon *c)
 	free(c);
 }
 
+/* Each of libcharon's threads would take 8 MiB of address space for its stack, and where that is limited
+ * they could not be made, or nothing else got any. They use a small part of it. */
+static void small_stacks(void)
+{
+	pthread_attr_t attr;
+
+	if (pthread_attr_init(&attr) != 0)
+		return;
+	if (pthread_attr_setstacksize(&attr, STACK_BYTES) == 0)
+		(void)pthread_setattr_default_np(&attr);
+	pthread_attr_destroy(&attr);
+}
+
 enum cw_rc cw_charon_start(const struct cw_charon_options *opt, struct cw_kernel *kernel,
 			   struct cw_mailbox *box, struct cw_ike **ret_ike, char *reterr, size_t size)
 {
@@ -194,6 +224,7 @@ enum cw_rc cw_charon_start(const struct cw_charon_options *opt, struct cw_kernel
 		rc = cw_charon_ports_check(opt->port, opt->port_nat_t, reterr, size);
 	if (rc != CW_OK)
 		return rc;
+	small_stacks();
 	c = create(opt, kernel, box);
 	if (!c) {
 		snprintf(reterr, size, "no memory");

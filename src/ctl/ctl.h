@@ -36,8 +36,8 @@
  * root and members of the socket's group may ask status, log and version; orders need uid 0 or the
  * daemon's own uid (SO_PEERCRED).
  *
- * Limits: a request is at most 4096 bytes; 32 clients at once; a client that does not send or take
- * within 10 s is dropped. Nothing blocks the loop.
+ * Limits: a request is at most 4096 bytes; 32 clients at once; a client that sends no request or takes
+ * nothing of its answer for 10 s is dropped. Nothing blocks the loop.
  */
 #ifndef CW_CTL_CTL_H
 #define CW_CTL_CTL_H

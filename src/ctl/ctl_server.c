@@ -16,7 +16,7 @@
 
 #define CLIENTS_MAX 32
 #define REQUEST_MAX 4096 /* bytes, without the newline */
-#define PATIENCE_S 10    /* for the request to arrive, and again for the answer to be taken */
+#define PATIENCE_S 10    /* for the request to arrive, and for each part of the answer to be taken */
 #define ACCEPT_PAUSE_S 1 /* after accept() failed for want of descriptors or memory */
 
 struct client {
@@ -74,6 +74,7 @@ static void client_send(struct client *client)
 		if (n < 0)
 			break;
 		client->answer_sent += (size_t)n;
+		client->deadline = cw_time_add_s(cw_loop_now(loop), PATIENCE_S);
 	}
 	client_drop(client);
 }

@@ -388,7 +388,7 @@ enum cw_rc cw_gateway_new(const struct cw_gateway_parts *parts, struct cw_gatewa
 	gw->reconcile_due = gw->sample_due = gw->poll_due = gw->started_at;
 	gw->tunnels_due = gw->look_due = gw->routes_due = CW_TIME_NEVER;
 	gw->looked_at = gw->routes_at = gw->started_at;
-	snprintf(reterr, size, "%s", cw_rc_name(CW_E_NO_MEMORY));
+	snprintf(reterr, size, "%s", "");
 
 	/* The control socket first: it tells whether another causewayd runs, before we touch anything. */
 	cw_gateway_ctl_port(gw, &port);

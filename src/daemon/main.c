@@ -170,8 +170,11 @@ static int start(struct daemon *d, const struct options *opt)
 	if (!d->box)
 		return fail("mailbox", CW_E_NO_MEMORY, NULL);
 	rc = cw_kernel_nl_new(&d->kernel, &kerr);
-	if (rc != CW_OK)
-		return fail("netlink", rc, kerr.text);
+	if (rc != CW_OK) {
+		snprintf(why, sizeof(why), "%s: %s", kerr.text[0] ? kerr.text : "netlink",
+			 kerr.err ? strerror(kerr.err) : cw_rc_name(rc));
+		return fail("netlink", rc, why);
+	}
 
 	parts = (struct cw_gateway_parts){
 		.conf = d->conf,

@@ -357,3 +357,69 @@ def hundred_tunnels(lab):
     expect(time.monotonic() - stopped <= 5, "it took %.1f s to stop" % (time.monotonic() - stopped))
     g.expect_clean()
     a1.wait_down()
+
+
+THOUSAND = 1000
+
+
+@case(needs=["vti"], cost_s=40, timeout_s=240)
+def thousand_tunnels(lab):
+    """A thousand tunnels whose peers are silent: the control socket answers all the while, all interfaces
+    come, and status shows all of them. Times are printed; what an event costs is counted by
+    tests/unit/test_gateway.c, since a shared machine's clock proves little."""
+    lab.make_net(peers=("A1",))
+    sites = [{"name": "m%d" % n, "profile": "azure", "networks": ["10.%d.%d.0/24" % (100 + n // 250, n % 250)],
+              "tunnels": [{"remote": "203.0.%d.%d" % (114 + n // 250, 1 + n % 250)}]} for n in range(THOUSAND)]
+    g = lab.causeway(sites, start=False)
+    start = time.monotonic()
+    g.start()
+    ready = time.monotonic()
+    waits = []
+
+    def all_there():
+        asked = time.monotonic()
+        expect(g.ask(cmd="version")["ok"], "no version")
+        waits.append(time.monotonic() - asked)
+        with open("/proc/%d/net/dev" % g.process.pid, encoding="ascii") as file:
+            links = sum(line.lstrip().startswith("cw-m") for line in file)
+        if links != THOUSAND:
+            raise Failure("%d of %d interfaces" % (links, THOUSAND))
+        return True
+    wait_for(all_there, 90, "all interfaces to be there", poll_s=0.1)
+    done = time.monotonic()
+    asked = time.monotonic()
+    tunnels = g.status()["tunnels"]
+    status_s = time.monotonic() - asked
+    expect_equal(len(tunnels), THOUSAND, "tunnels in status")
+    expect(not {t["state"] for t in tunnels} - {"connecting", "waiting"},
+           "states %r" % {t["state"] for t in tunnels})
+    waits.sort()
+    print("%d tunnels: ready after %.2f s, all interfaces after %.2f s, status in %.2f s; of %d answers "
+          "meanwhile the median took %.3f s, the longest %.2f s" % (
+              THOUSAND, ready - start, done - start, status_s, len(waits), waits[len(waits) // 2], waits[-1]),
+          flush=True)
+    expect(waits[len(waits) // 2] <= 1, "the control socket's median answer took %.2f s" % waits[len(waits) // 2])
+    stopped = time.monotonic()
+    expect_equal(g.stop(), 0, "exit code")
+    print("stopped after %.2f s" % (time.monotonic() - stopped), flush=True)
+    g.expect_clean()
+
+
+@case(needs=["vti"], cost_s=10)
+def scarce(lab):
+    """Few descriptors: what is said is that, and not something else. Little address space: it runs."""
+    lab.peer("A1")
+    g = lab.causeway(start=False)
+    conf = g.write_conf()
+
+    def limited(limit):
+        return ["sh", "-c", "ulimit %s; exec %s -f %s" % (limit, binary("causewayd"), conf)]
+    for limit, words in (("-n 8", "Too many open files"), ("-n 16", "with at most 16 open files")):
+        rc, out = lab.net.G.rc(limited(limit))
+        expect_equal(rc, 5, "exit code with ulimit %s, which said: %s" % (limit, out))
+        expect(words in out and "installed" not in out, "what ulimit %s says: %s" % (limit, out))
+    g.process = g.host.start("causewayd", limited("-v 100000"))
+    g.wait_up()
+    lab.expect_traffic()
+    expect_equal(g.stop(), 0, "exit code with ulimit -v")
+    g.expect_clean()
