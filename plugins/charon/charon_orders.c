@@ -206,6 +206,16 @@ static void initiate(struct cw_ike *ike, uint32_t index, uint32_t pair)
 	cw_charon_queue(self(ike), initiate_run, index, pair, false, JOB_PRIO_MEDIUM);
 }
 
+static size_t backlog(struct cw_ike *ike)
+{
+	size_t n = 0;
+
+	(void)ike; /* the processor is one */
+	for (int prio = 0; prio < JOB_PRIO_MAX; prio++)
+		n += lib->processor->get_job_load(lib->processor, (job_priority_t)prio);
+	return n;
+}
+
 /* ---- terminate ---- */
 
 /*
@@ -466,6 +476,7 @@ const struct cw_ike_ops cw_charon_ops = {
 	.tunnel_set = tunnel_set,
 	.tunnel_remove = tunnel_remove,
 	.initiate = initiate,
+	.backlog = backlog,
 	.terminate_ike = terminate_ike,
 	.terminate_child = terminate_child,
 	.rekey_ike = rekey_ike,

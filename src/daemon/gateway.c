@@ -18,6 +18,10 @@
 #define POLL_PATIENCE_S 10 /* a snapshot that does not come is asked for again */
 #define POLL_SOON_MS 100   /* pause between two snapshots on demand */
 #define STOP_WAIT_MS 2000
+/* A thousand attempts at once would all be slow, and to a peer that is the other end of many look like an
+ * attack (RFC 7296 2.6): so the next ones wait while so much of the engine's work does. */
+#define BACKLOG_MAX 4
+#define BACKLOG_PAUSE_MS 10
 
 struct cw_time cw_gateway_now(const struct cw_gateway *gw)
 {
@@ -47,8 +51,12 @@ static void carry_out(struct cw_gateway *gw, struct slot *s, const struct cw_tun
 		break;
 	case CW_TA_INITIATE:
 		/* With the settings refused it would use those of an earlier try. */
-		if (!s->engine_refused)
+		if (s->engine_refused)
+			break;
+		if (cw_tunnel_primary(s->tunnel))
 			ike->ops->initiate(ike, s->index, a->pair);
+		else
+			cw_gateway_todo(gw, s, TODO_INITIATE);
 		break;
 	case CW_TA_TERMINATE_IKE:
 		ike->ops->terminate_ike(ike, a->id, a->force);
@@ -108,6 +116,12 @@ static bool mail_lost(struct cw_gateway *gw)
 	return true;
 }
 
+/* Its attempt is not with the engine yet, so no snapshot could show it. */
+static bool attempt_waits(const struct slot *s)
+{
+	return s->todo[TODO_INITIATE] && cw_tunnel_state(s->tunnel) == CW_TUNNEL_CONNECTING;
+}
+
 static void on_snapshot(struct cw_gateway *gw, const struct cw_ike_event *ev)
 {
 	struct slot *s = slot_of(gw, ev);
@@ -129,7 +143,7 @@ static void on_snapshot(struct cw_gateway *gw, const struct cw_ike_event *ev)
 	for (size_t i = 0; i < gw->n_slots; i++) {
 		struct cw_tunnel_event end = { .kind = CW_TEV_SNAPSHOT_END, .poll_at = gw->poll_at };
 
-		if (!gw->slots[i].unusable)
+		if (!gw->slots[i].unusable && !attempt_waits(&gw->slots[i]))
 			cw_gateway_step(gw, &gw->slots[i], &end);
 	}
 }
@@ -256,6 +270,24 @@ static void work_turn(struct cw_gateway *gw)
 	}
 }
 
+/* When to go on with it. */
+static struct cw_time attempts_turn(struct cw_gateway *gw, struct cw_time now)
+{
+	struct slot *s;
+
+	if (!gw->begun)
+		return CW_TIME_NEVER;
+	for (size_t i = 0; i < WORK_A_TURN && cw_gateway_todo_count(gw, TODO_INITIATE); i++) {
+		if (gw->ike->ops->backlog(gw->ike) >= BACKLOG_MAX)
+			return cw_time_add_ms(now, BACKLOG_PAUSE_MS);
+		s = cw_gateway_todo_take(gw, TODO_INITIATE);
+		/* It may have been ordered down meanwhile, or the peer came first. */
+		if (cw_tunnel_state(s->tunnel) == CW_TUNNEL_CONNECTING && !cw_tunnel_primary(s->tunnel))
+			gw->ike->ops->initiate(gw->ike, s->index, 0);
+	}
+	return cw_gateway_todo_count(gw, TODO_INITIATE) ? now : CW_TIME_NEVER;
+}
+
 /* Each tunnel every CW_GATEWAY_SAMPLE_MS, and never many in one turn. */
 static void sample_turn(struct cw_gateway *gw, struct cw_time now)
 {
@@ -274,13 +306,14 @@ static void sample_turn(struct cw_gateway *gw, struct cw_time now)
 static struct cw_time on_turn(void *arg, struct cw_time now)
 {
 	struct cw_gateway *gw = arg;
-	struct cw_time due;
+	struct cw_time due, attempts_due;
 
 	if (!gw->ike)
 		return CW_TIME_NEVER;
 	tunnels_turn(gw, now);
 	reconcile_turn(gw, now);
 	work_turn(gw);
+	attempts_due = attempts_turn(gw, now);
 	sample_turn(gw, now);
 	cw_gateway_routes_turn(gw, now);
 	cw_gateway_ways_turn(gw, now);
@@ -293,7 +326,7 @@ static struct cw_time on_turn(void *arg, struct cw_time now)
 		due = now;
 	due = cw_time_min(due, cw_time_min(gw->tunnels_due, gw->reconcile_due));
 	due = cw_time_min(due, cw_time_min(gw->look_due, gw->routes_due));
-	due = cw_time_min(due, gw->ways_due);
+	due = cw_time_min(due, cw_time_min(gw->ways_due, attempts_due));
 	return cw_time_min(due, cw_time_min(gw->sample_due, gw->poll_due));
 }
 

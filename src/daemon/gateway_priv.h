@@ -30,6 +30,7 @@ enum todo {
 	TODO_LOOK,   /* its interface was touched: is it still as wanted? */
 	TODO_LINK,   /* set the interface right */
 	TODO_TRY,    /* the peer's address is found: go on with the try */
+	TODO_INITIATE, /* begin the attempt, when the engine has hands free */
 	TODO_ROUTES, /* its routes may have to come or go; in the same turn */
 	TODO_COUNT,
 };

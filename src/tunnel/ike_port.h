@@ -150,6 +150,9 @@ struct cw_ike_ops {
 	/* One attempt at an IKE_SA with all children, or, if the tunnel has an established IKE_SA, at child
 	 * `pair` on it. */
 	void (*initiate)(struct cw_ike *ike, uint32_t index, uint32_t pair);
+	/* How much work waits for one of the engine's threads: while there is much, another attempt would only
+	 * make those under way slower. */
+	size_t (*backlog)(struct cw_ike *ike);
 	/* Closes one IKE_SA with DELETE; with force, without waiting for the answer. */
 	void (*terminate_ike)(struct cw_ike *ike, uint32_t ike_id, bool force);
 	void (*terminate_child)(struct cw_ike *ike, uint32_t child_id);

@@ -93,7 +93,7 @@ static struct {
 	char folder[64], conf_path[96];
 
 	size_t ensures, looks, syncs, changes, drops, queries, added, deleted;
-	size_t sets, initiated, way_looks;
+	size_t sets, initiated, way_looks, backlog;
 	bool there[MANY + 1]; /* interfaces, by number */
 	uint32_t blocked;     /* number of one that can't be made; 0: none */
 	enum cw_rc set_rc, change_rc;
@@ -285,6 +285,12 @@ static void initiate(struct cw_ike *ike, uint32_t index, uint32_t pair)
 	w.initiated++;
 }
 
+static size_t backlog(struct cw_ike *ike)
+{
+	(void)ike;
+	return w.backlog;
+}
+
 static void one_id(struct cw_ike *ike, uint32_t id)
 {
 	(void)ike;
@@ -320,6 +326,7 @@ static const struct cw_ike_ops ike_ops = {
 	.tunnel_set = tunnel_set,
 	.tunnel_remove = one_id,
 	.initiate = initiate,
+	.backlog = backlog,
 	.terminate_ike = terminate_ike,
 	.terminate_child = one_id,
 	.rekey_ike = one_id,
@@ -645,6 +652,35 @@ static void blocked(void **state)
 	end();
 }
 
+/* Attempts wait while the engine has its hands full, and are not taken for lost meanwhile. */
+static void attempts_wait(void **state)
+{
+	static struct cw_ike_event ev;
+	static struct cw_tunnel_view v;
+
+	(void)state;
+	start(20);
+	w.backlog = 100;
+	for (int i = 0; i < 12; i++) {
+		pass_ms(CW_GATEWAY_POLL_S * 1000);
+		ev = (struct cw_ike_event){ .kind = CW_IKE_EV_SNAPSHOT, .no_ike = true, .first = true, .last = true };
+		ev.poll = w.gw->poll_no;
+		post(&ev, 0);
+		turn();
+	}
+	assert_int_equal(w.sets, 20);
+	assert_int_equal(w.initiated, 0);
+	cw_tunnel_view(w.gw->slots[7].tunnel, w.loop.now, 0, &v);
+	assert_int_equal(v.state, CW_TUNNEL_CONNECTING);
+	assert_int_equal(v.cause, CW_CAUSE_NONE);
+	/* One that is ordered down meanwhile is not begun. */
+	assert_int_equal(cw_gateway_order_down(w.gw, "m3", (char[64]){ "" }, 64), CW_OK);
+	w.backlog = 0;
+	pass_ms(100);
+	assert_int_equal(w.initiated, 19);
+	end();
+}
+
 static void engine_refuses(void **state)
 {
 	static struct cw_tunnel_view v;
@@ -692,6 +728,7 @@ int main(void)
 		cmocka_unit_test(routes_once_a_turn),
 		cmocka_unit_test(taken),
 		cmocka_unit_test(blocked),
+		cmocka_unit_test(attempts_wait),
 		cmocka_unit_test(engine_refuses),
 		cmocka_unit_test(samples),
 	};
