@@ -10,18 +10,22 @@ import sys
 
 
 def main():
-    """Until ExaBGP ends."""
+    """Until ExaBGP ends. It is always listened to, also while it takes no commands: it would wait for us."""
     fifo = os.open(sys.argv[1], os.O_RDWR)      # never at its end: the next writer is waited for
+    os.set_blocking(1, False)
+    data = b""
     with open(sys.argv[2], "ab", buffering=0) as events:
         while True:
-            for fd in select.select([0, fifo], [], [])[0]:
-                data = os.read(fd, 1 << 16)
-                if fd == 0:
-                    if not data:
-                        return
-                    events.write(data)
-                while fd == fifo and data:
-                    data = data[os.write(1, data):]
+            ready, room, _ = select.select([0] if data else [0, fifo], [1] if data else [], [])
+            if 0 in ready:
+                said = os.read(0, 1 << 16)
+                if not said:
+                    return
+                events.write(said)
+            if fifo in ready:
+                data = os.read(fifo, 1 << 16)
+            if room:
+                data = data[os.write(1, data):]
 
 
 if __name__ == "__main__":
