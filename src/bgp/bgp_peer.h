@@ -34,7 +34,7 @@
  *   - on DELIVER_UPDATE decodes (cw_bgp_peer_codec()), and tells UPDATE_ERROR, EOR and PREFIXES;
  *   - with an agreed hold time of 0 sees to it that TCP itself finds out about a dead peer (keepalives), or accepts
  *     that nobody does;
- *   - for each SEND_ALL sends its routes, then SENT_ALL; cw_bgp_peer_sent() for what it sends itself;
+ *   - for each SEND_ALL sends its routes and marks, then SENT_ALL; cw_bgp_peer_sent() for what it sends itself;
  *   - keeps, marks and sweeps stale routes as DOWN, STALE_MARK and STALE_SWEEP say.
  */
 #ifndef CW_BGP_BGP_PEER_H
@@ -114,7 +114,8 @@ enum cw_bgp_action_kind {
 	CW_BGP_ACT_UP,		   /* established: cw_bgp_peer_codec() and the view say what was agreed on */
 	CW_BGP_ACT_DOWN,	   /* it was: cause, text (details). Routes of families with keep are now stale, others go */
 	CW_BGP_ACT_DELIVER_UPDATE, /* the UPDATE of this MESSAGE is to be decoded and used */
-	CW_BGP_ACT_SEND_ALL,	   /* family: send every route, then SENT_ALL. Never twice at once */
+	CW_BGP_ACT_SEND_ALL,	   /* family: send every route and End-of-RIB, or when marked all of them again between
+				    * BoRR and EoRR (RFC 7313); then SENT_ALL. Never twice at once */
 	CW_BGP_ACT_STALE_MARK,	   /* family: all routes of the peer are stale until announced again */
 	CW_BGP_ACT_STALE_SWEEP,	   /* family: those that still are go */
 	CW_BGP_ACT_LOG,		   /* level, log_id, text */
@@ -128,6 +129,7 @@ struct cw_bgp_action {
 	struct cw_span bytes; /* in the list's own memory: valid until its next use */
 	bool discard;
 	enum cw_bgp_family family;
+	bool marked;
 	enum cw_bgp_cause cause;
 	bool keep[CW_BGP_FAMILIES];
 	enum cw_log_level level;

@@ -48,8 +48,7 @@ struct family_state {
 	uint32_t prefixes;
 	bool warned;
 	bool eor_in;
-	bool sending, first, marked, again; /* SEND_ALL: runs; ends in EoR; in EoRR; once more after it */
-	bool sent_once;
+	bool sending, again; /* SEND_ALL: runs; once more after it */
 	bool deferred;
 	enum stale stale;
 	struct cw_time stale_due;

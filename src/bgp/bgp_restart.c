@@ -37,18 +37,10 @@ void cw_bgp_sweep_all(struct turn *t)
 
 /* ---- sending everything ---- */
 
-static void send_refresh(struct turn *t, enum cw_bgp_family family, enum cw_bgp_refresh_kind kind)
-{
-	size_t size;
-	uint8_t *buf = cw_bgp_room(t, &size);
-
-	cw_bgp_conn_send(t, cw_bgp_peer_established(t->p), CW_BGP_ROUTE_REFRESH,
-		cw_bgp_refresh_encode(family, kind, buf, size));
-}
-
 void cw_bgp_send_all(struct turn *t, enum cw_bgp_family family, bool first)
 {
 	struct family_state *f = &t->p->family[family];
+	struct cw_bgp_action *a;
 
 	if (!f->agreed || (f->deferred && !first))
 		return; /* the first round will bring it */
@@ -58,12 +50,10 @@ void cw_bgp_send_all(struct turn *t, enum cw_bgp_family family, bool first)
 	}
 	f->deferred = false;
 	f->sending = true;
-	f->first = first;
 	/* RFC 7313 4: only after End-of-RIB, which ends the first round. */
-	f->marked = !first && t->p->enhanced;
-	if (f->marked)
-		send_refresh(t, family, CW_BGP_REFRESH_BEGIN);
-	family_action(t, CW_BGP_ACT_SEND_ALL, family);
+	a = cw_bgp_add(t, CW_BGP_ACT_SEND_ALL);
+	a->family = family;
+	a->marked = !first && t->p->enhanced;
 }
 
 void cw_bgp_restart_sent_all(struct turn *t, enum cw_bgp_family family)
@@ -73,16 +63,6 @@ void cw_bgp_restart_sent_all(struct turn *t, enum cw_bgp_family family)
 	if (!f->sending)
 		return;
 	f->sending = false;
-	if (f->first) {
-		size_t size;
-		uint8_t *buf = cw_bgp_room(t, &size);
-
-		cw_bgp_conn_send(t, cw_bgp_peer_established(t->p), CW_BGP_UPDATE,
-			cw_bgp_end_of_rib_encode(family, buf, size));
-		f->sent_once = true;
-	} else if (f->marked) {
-		send_refresh(t, family, CW_BGP_REFRESH_END);
-	}
 	if (f->again) {
 		f->again = false;
 		cw_bgp_send_all(t, family, false);
@@ -91,8 +71,12 @@ void cw_bgp_restart_sent_all(struct turn *t, enum cw_bgp_family family)
 
 void cw_bgp_ask_all(struct turn *t, enum cw_bgp_family family)
 {
+	size_t size;
+	uint8_t *buf = cw_bgp_room(t, &size);
+
 	if (t->p->family[family].agreed)
-		send_refresh(t, family, CW_BGP_REFRESH_REQUEST);
+		cw_bgp_conn_send(t, cw_bgp_peer_established(t->p), CW_BGP_ROUTE_REFRESH,
+			cw_bgp_refresh_encode(family, CW_BGP_REFRESH_REQUEST, buf, size));
 }
 
 void cw_bgp_refresh_in(struct turn *t, const struct cw_bgp_refresh *refresh)

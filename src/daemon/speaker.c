@@ -148,7 +148,7 @@ static void run_action(struct cw_speaker *sp, size_t peer, const struct cw_bgp_a
 	case CW_BGP_ACT_DELIVER_UPDATE:
 		break; /* after the others: cw_speaker_step() */
 	case CW_BGP_ACT_SEND_ALL:
-		cw_speaker_send_all(sp, peer, a->family);
+		cw_speaker_send_all(sp, peer, a->family, a->marked);
 		break;
 	case CW_BGP_ACT_STALE_MARK:
 		cw_bgp_rib_stale(sp->rib, nb->source, a->family);

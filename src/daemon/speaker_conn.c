@@ -214,18 +214,22 @@ bool cw_speaker_conn_pump(struct cw_speaker *sp, struct conn *c)
 		write_queued(c);
 	while (c->generation == generation && nb->up && cw_bgp_peer_established(nb->machine) == c->which &&
 	       c->n_out < CONN_OUT_SIZE / 2 && make_room(c, CONN_OUT_SIZE / 2)) {
-		uint32_t n = 0;
+		uint32_t updates = 0, marks = 0; /* of route refresh */
 		size_t len;
 
 		while (c->n_out < CONN_OUT_SIZE / 2 &&
 		       (len = cw_bgp_out_next(nb->out, c->out + c->out_at + c->n_out,
 					      CONN_OUT_SIZE - c->out_at - c->n_out)) > 0) {
+			if (c->out[c->out_at + c->n_out + CW_BGP_HEADER_LEN - 1] == CW_BGP_UPDATE)
+				updates++;
+			else
+				marks++;
 			c->n_out += len;
-			n++;
 		}
-		if (!n)
+		if (!updates && !marks)
 			return false;
-		cw_bgp_peer_sent(nb->machine, CW_BGP_UPDATE, n, cw_speaker_now(sp));
+		cw_bgp_peer_sent(nb->machine, CW_BGP_UPDATE, updates, cw_speaker_now(sp));
+		cw_bgp_peer_sent(nb->machine, CW_BGP_ROUTE_REFRESH, marks, cw_speaker_now(sp));
 		if (!c->blocked)
 			write_queued(c);
 		if (c->blocked)

@@ -172,7 +172,8 @@ void cw_speaker_on_update(struct cw_speaker *sp, size_t peer, struct cw_span bod
 /* The session came up, went, or its routes are to be marked or swept. */
 void cw_speaker_on_up(struct cw_speaker *sp, size_t peer);
 void cw_speaker_on_down(struct cw_speaker *sp, size_t peer, const bool *keep);
-void cw_speaker_send_all(struct cw_speaker *sp, size_t peer, enum cw_bgp_family family);
+/* marked: between RFC 7313's marks. */
+void cw_speaker_send_all(struct cw_speaker *sp, size_t peer, enum cw_bgp_family family, bool marked);
 /* The way to a neighbour came or went: its device is looked up, what learned routes must not catch is noted. */
 void cw_speaker_on_net(struct cw_speaker *sp, size_t peer);
 /* A slice of work. Returns true where more waits. */

@@ -415,23 +415,17 @@ void cw_speaker_on_down(struct cw_speaker *sp, size_t peer, const bool *keep)
 	}
 }
 
-void cw_speaker_send_all(struct cw_speaker *sp, size_t peer, enum cw_bgp_family family)
+void cw_speaker_send_all(struct cw_speaker *sp, size_t peer, enum cw_bgp_family family, bool marked)
 {
 	struct neighbour *nb = &sp->v[peer];
 	const struct cw_bgp_codec *codec = cw_bgp_peer_codec(nb->machine);
-	struct cw_bgp_peer_view *view;
 
-	(void)sp;
 	nb->sending[family] = true;
 	if (!nb->out_started) {
 		nb->out_started = true;
 		cw_bgp_out_start(nb->out, codec, nb->conf->bgp.announce_limit);
 	} else if (!nb->first_round[family]) {
-		view = malloc(sizeof(*view));
-		if (view)
-			cw_bgp_peer_view(nb->machine, cw_speaker_now(sp), 0, view);
-		cw_bgp_out_refresh(nb->out, family, view && view->enhanced_refresh);
-		free(view);
+		cw_bgp_out_refresh(nb->out, family, marked);
 	}
 	nb->first_round[family] = false;
 }
@@ -677,7 +671,9 @@ static bool pump(struct cw_speaker *sp, size_t i)
 	for (int f = 0; f < CW_BGP_FAMILIES && nb->up; f++) {
 		struct cw_bgp_event ev = { .kind = CW_BGP_EV_SENT_ALL, .family = (enum cw_bgp_family)f };
 
-		if (!nb->sending[f] || walking || cw_bgp_out_pending(nb->out))
+		/* Sending the last of one round can begin another. */
+		if (!nb->sending[f] || walking || cw_bgp_out_work(nb->out, 0) ||
+		    cw_bgp_out_pending(nb->out))
 			continue;
 		nb->sending[f] = false;
 		cw_speaker_step(sp, i, &ev);

@@ -253,6 +253,7 @@ static void carry_out(struct bgp_world *w, int end, int pending)
 			if (!h->up || h->family[a->family].sending)
 				bgp_bad(w, "%c: SEND_ALL while down or sending", 'A' + end);
 			h->family[a->family].sending = true;
+			h->family[a->family].marked = a->marked;
 			h->sends_all++;
 			break;
 		case CW_BGP_ACT_STALE_MARK:
@@ -312,13 +313,45 @@ void bgp_announce(struct bgp_world *w, int end)
 		send_routes(w, end, CW_BGP_IPV4);
 }
 
+static void send_refresh(struct bgp_world *w, int end, enum cw_bgp_family family,
+	enum cw_bgp_refresh_kind kind)
+{
+	struct bgp_host *h = &w->hosts[end];
+	uint8_t buf[64];
+	size_t n = cw_bgp_refresh_encode(family, kind, buf, sizeof(buf));
+
+	send_message(w, end, h->link[cw_bgp_peer_established(h->p)], (struct cw_span){ buf, n });
+}
+
+static void send_end(struct bgp_world *w, int end, enum cw_bgp_family family)
+{
+	struct bgp_host *h = &w->hosts[end];
+	uint8_t buf[64];
+	size_t n = cw_bgp_end_of_rib_encode(family, buf, sizeof(buf));
+
+	send_message(w, end, h->link[cw_bgp_peer_established(h->p)], (struct cw_span){ buf, n });
+}
+
+static void send_all(struct bgp_world *w, int end, enum cw_bgp_family family)
+{
+	bool marked = w->hosts[end].family[family].marked;
+
+	if (marked)
+		send_refresh(w, end, family, CW_BGP_REFRESH_BEGIN);
+	send_routes(w, end, family);
+	if (marked)
+		send_refresh(w, end, family, CW_BGP_REFRESH_END);
+	else
+		send_end(w, end, family);
+}
+
 void bgp_finish(struct bgp_world *w, int end)
 {
 	struct bgp_host *h = &w->hosts[end];
 
 	for (unsigned f = 0; f < CW_BGP_FAMILIES; f++) {
 		while (h->p && h->up && h->family[f].sending) {
-			send_routes(w, end, (enum cw_bgp_family)f);
+			send_all(w, end, (enum cw_bgp_family)f);
 			h->family[f].sending = false;
 			raw_step(w, end,
 				&(struct cw_bgp_event){ .kind = CW_BGP_EV_SENT_ALL,

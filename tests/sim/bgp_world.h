@@ -41,7 +41,7 @@ struct bgp_host {
 	int link[CW_BGP_CONNS];
 	bool up;		       /* as the owner was told */
 	struct {
-		bool has, stale, sending;
+		bool has, stale, sending, marked;
 	} family[CW_BGP_FAMILIES];
 	uint32_t ups, downs, timers, lines, sends_all;
 	bool slow;		       /* answers SEND_ALL only when asked: bgp_finish() */

@@ -108,7 +108,7 @@ static void send_word(const struct cw_bgp_action *a, char *buf, size_t size)
 		word(buf, size, "%s:refresh%d(%u)", conn, body.p[1] == 1 ? 4 : 6, body.p[2]);
 		break;
 	default:
-		word(buf, size, "%s:eor%d", conn, body.n == 4 ? 4 : 6);
+		word(buf, size, "%s:unexpected(%u)", conn, a->bytes.p[18]);
 	}
 }
 
@@ -154,7 +154,7 @@ void rig_words(const struct cw_bgp_actions *out, char *buf, size_t size)
 			word(buf, size, "update");
 			break;
 		case CW_BGP_ACT_SEND_ALL:
-			word(buf, size, "all%d", digit(a->family));
+			word(buf, size, "all%d%s", digit(a->family), a->marked ? "(marked)" : "");
 			break;
 		case CW_BGP_ACT_STALE_MARK:
 			word(buf, size, "mark%d", digit(a->family));

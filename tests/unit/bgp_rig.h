@@ -5,8 +5,8 @@
  * What each step asks for is kept as a line of words, so that a test reads like the story it tells:
  *
  *   connect  accept  refuse  refuse(6/7)      ours:open  theirs:keepalive  ours:notify(5/1)  ours:refresh4(1)
- *   ours:eor4  ours:close  theirs:drop (close at once)  up  down(hold-expired)  down(connection-lost,keep4)
- *   update  all4 all6  mark4  sweep6
+ *   ours:close  theirs:drop (close at once)  up  down(hold-expired)  down(connection-lost,keep4)
+ *   update  all4  all6(marked)  mark4  sweep6
  *
  * Lines for the log are apart: rig_log().
  */
