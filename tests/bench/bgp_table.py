@@ -5,8 +5,8 @@ A sender with prepared octets (bgp_replay.c) gives each contestant the same tabl
 measured, from the sender's first octet on:
   rib       the daemon says that it has all prefixes: asked over its socket, about 25 times in all
   fib       all prefixes are in the kernel, by the kernel's own notifications
-  withdrawn from the first octet of the withdrawal: none of them is in the kernel any more; without a
-            FIB, in the daemon's table
+  rib-gone  from the first octet of the withdrawal: the daemon says that it has none
+  fib-gone  none is in the kernel any more
   cpu       of all its processes, for both
   rss       peak, of all its processes
 Usage: bgp_table.py FOLDER ROUNDS SIZE,SIZE...|"" GOBGP|""
@@ -30,7 +30,7 @@ from lab import Failure, Skip
 HERE = os.path.dirname(os.path.realpath(__file__))
 SIZES = (4000, 100000, 500000)
 LIMIT_S = 180
-MEASURES = (("rib", "s"), ("fib", "s"), ("withdrawn", "s"), ("cpu", "s"), ("rss", "MB"))
+MEASURES = (("rib", "s"), ("fib", "s"), ("rib-gone", "s"), ("fib-gone", "s"), ("cpu", "s"), ("rss", "MB"))
 
 
 class Line:
@@ -207,7 +207,9 @@ def measure(folder, kind, make_ask, size, replay):
         begin = sender.wait("begin")
         found = poll_until(ask, 0, watcher, ["empty"] if has_fib else [], LIMIT_S, step_s)
         sender.wait("sent")
-        out["withdrawn"] = (found["empty" if has_fib else "rib"] - begin) / 1e9
+        out["rib-gone"] = (found["rib"] - begin) / 1e9
+        if has_fib:
+            out["fib-gone"] = (found["empty"] - begin) / 1e9
         after = settled_usage(daemon)
         out["cpu"] = after[0] - before[0]
         out["rss"] = after[1] / 1000
@@ -238,7 +240,7 @@ def version(kind):
 def table(size, results):
     """Print the medians of one size, and how many times the best each is."""
     print("%d prefixes" % size)
-    print("  %-10s" % "" + "".join("%20s" % ("%s (%s)" % m) for m in MEASURES))
+    print("  %-10s" % "" + "".join("%19s" % ("%s (%s)" % m) for m in MEASURES))
     medians = {name: {m: statistics.median(r[m] for r in rounds) for m, _ in MEASURES if m in rounds[0]}
                for name, rounds in results.items()}
     best = {m: min((v[m] for v in medians.values() if m in v), default=None) for m, _ in MEASURES}
@@ -246,10 +248,10 @@ def table(size, results):
         row = "  %-10s" % name
         for measure_name, unit in MEASURES:
             if measure_name not in values:
-                row += "%20s" % "-"
+                row += "%19s" % "-"
                 continue
             value = values[measure_name]
-            row += "%20s" % ("%.*f %6.2fx" % (1 if unit == "MB" else 3, value,
+            row += "%19s" % ("%.*f %6.2fx" % (1 if unit == "MB" else 3, value,
                                               value / max(best[measure_name], 0.001)))
         print(row)
     return medians
