@@ -72,6 +72,7 @@ struct neighbour {
 	struct cw_time fault_logged_at;
 	uint32_t faults_unlogged;
 	bool surplus_said;
+	bool loss_said; /* since the session is up */
 	uint64_t refusals_logged; /* bit: this reason was said since the session is up */
 };
 
@@ -116,6 +117,8 @@ struct cw_speaker {
 	bool fib_failed_logged;
 	uint32_t fib_foreign;	  /* refused since the last word about it */
 	struct cw_time foreign_logged_at;
+	bool retrying;
+	struct cw_time retry_at; /* what the kernel refused is tried again; NEVER: nothing is refused */
 	size_t adopted;
 	struct cw_time sweep_at; /* adopted routes that nobody claimed go; NEVER: done */
 

@@ -9,11 +9,14 @@
 #include "base/log.h"
 #include "io/device.h"
 
-#define STORE_MAX (512u << 20) /* octets of attributes from all neighbours together */
+/* Attributes of all neighbours together. A million routes of the Internet have about 40 MiB of them; who sends so
+ * much more has made them up. */
+#define STORE_MAX_MIB 128u
 #define CHANGES_A_TURN 1024    /* about a millisecond with the kernel's part */
 #define RIB_BUDGET 16384
 #define OUT_BUDGET 4096
 #define FAULT_LOG_S 60
+#define RETRY_S 10 /* what the kernel refused; what was in the way may be gone */
 #define QUIET_S 10 /* without an UPDATE: a neighbour has said all that it had to say */
 #define FAULT_BYTES 40 /* of an attribute, in the log */
 
@@ -30,6 +33,10 @@ static void on_fib_failed(const struct cw_prefix *prefix, uint32_t group, enum c
 	if (!group)
 		return; /* it was to go, and fib keeps that in mind */
 	sp->fib_foreign += rc == CW_E_EXISTS;
+	if (cw_time_is_never(sp->retry_at))
+		sp->retry_at = cw_time_add_s(now, RETRY_S);
+	if (sp->retrying)
+		return;
 	if (!cw_time_is_never(sp->foreign_logged_at) &&
 	    !cw_time_reached(cw_time_add_s(sp->foreign_logged_at, FAULT_LOG_S), now))
 		return;
@@ -152,7 +159,8 @@ enum cw_rc cw_speaker_routes_new(struct cw_speaker *sp, char *reterr, size_t siz
 	sp->outer = calloc(sp->n + 1, sizeof(*sp->outer));
 	sp->own = calloc(sp->n + 1, sizeof(*sp->own));
 	sp->aggregate_parts = calloc(gw->aggregates.n + 1, sizeof(*sp->aggregate_parts));
-	sp->store = cw_bgp_store_new((uint64_t)(uintptr_t)sp ^ (uint64_t)cw_speaker_now(sp).us, STORE_MAX);
+	sp->store = cw_bgp_store_new((uint64_t)(uintptr_t)sp ^ (uint64_t)cw_speaker_now(sp).us,
+				     STORE_MAX_MIB << 20);
 	sp->rib = sp->store ? cw_bgp_rib_new(sp->store) : NULL;
 	if (!sp->rib || !sp->site_of || !sp->outer || !sp->own || !sp->aggregate_parts)
 		return CW_E_NO_MEMORY;
@@ -271,6 +279,25 @@ static void note_refusal(struct neighbour *nb, const struct cw_prefix *prefix, e
 	       cw_prefix_print(prefix, text, sizeof(text)), cw_bgp_refusal_text(why));
 }
 
+/* Once a session: the neighbour takes its route for held, and does not say it again by itself. */
+static void note_loss(struct neighbour *nb, const struct cw_prefix *prefix, enum cw_rc rc)
+{
+	char text[CW_PREFIX_TEXT_MAX];
+
+	if (nb->loss_said)
+		return;
+	nb->loss_said = true;
+	cw_prefix_print(prefix, text, sizeof(text));
+	if (rc == CW_E_TOO_BIG)
+		cw_log(CW_LOG_ERROR, CW_LOG_BGP_ROUTE_REFUSED, nb->conf->name,
+		       "its route to %s is lost: the attributes of all routes fill the %u MiB that there are for them; "
+		       "see which neighbour sends so many different ones, then causewayctl bgp refresh",
+		       text, STORE_MAX_MIB);
+	else
+		cw_log(CW_LOG_ERROR, CW_LOG_BGP_ROUTE_REFUSED, nb->conf->name,
+		       "its route to %s is lost: no memory; when there is some, causewayctl bgp refresh", text);
+}
+
 /* Returns false where the neighbour's cap is reached. */
 static bool take_routes(struct cw_speaker *sp, struct neighbour *nb, enum cw_bgp_family family,
 			struct cw_span nlri, const struct cw_addr *next_hop)
@@ -287,14 +314,19 @@ static bool take_routes(struct cw_speaker *sp, struct neighbour *nb, enum cw_bgp
 	while (cw_bgp_prefix_get(&c, family, &prefix)) {
 		enum cw_bgp_refusal why = shared ? shared : cw_bgp_policy_import_prefix(&nb->policy, &prefix);
 		enum cw_bgp_rib_what what;
+		enum cw_rc set = CW_E_NO_MEMORY;
 
 		if (why)
 			note_refusal(nb, &prefix, why);
-		if (rc == CW_OK &&
-		    cw_bgp_rib_set(sp->rib, &prefix, nb->source, attrs, (uint8_t)why, &what) == CW_OK)
+		if (rc == CW_OK)
+			set = cw_bgp_rib_set(sp->rib, &prefix, nb->source, attrs, (uint8_t)why, &what);
+		if (set == CW_OK)
 			continue;
+		if (set == CW_E_TOO_BIG)
+			room = false;
+		else
+			note_loss(nb, &prefix, rc);
 		/* What was there before is not what the neighbour says any more. */
-		room = false;
 		cw_bgp_rib_withdraw(sp->rib, &prefix, nb->source);
 	}
 	if (rc == CW_OK)
@@ -384,6 +416,7 @@ void cw_speaker_on_up(struct cw_speaker *sp, size_t peer)
 	nb->up = true;
 	nb->out_started = false;
 	nb->refusals_logged = 0;
+	nb->loss_said = false;
 	nb->last_update_at = cw_speaker_now(sp);
 	for (int f = 0; f < CW_BGP_FAMILIES; f++) {
 		nb->told[f] = 0;
@@ -589,6 +622,24 @@ static void flush(struct cw_speaker *sp)
 	}
 }
 
+static void retry_refused(struct cw_speaker *sp, struct cw_time now)
+{
+	struct cw_kernel_err err = { 0 };
+	struct cw_fib_stats before, after;
+
+	if (!cw_time_reached(sp->retry_at, now))
+		return;
+	sp->retry_at = CW_TIME_NEVER;
+	sp->retrying = true;
+	cw_fib_stats(sp->fib, &before);
+	sp->resync |= cw_fib_retry(sp->fib, &err) == CW_E_BUSY;
+	cw_fib_stats(sp->fib, &after);
+	sp->retrying = false;
+	if (before.failed && !after.failed)
+		cw_log(CW_LOG_NOTICE, CW_LOG_BGP_ROUTE_FOREIGN, "gateway",
+		       "the kernel has all learned routes now, also those that it refused");
+}
+
 /* Adopted routes that nobody announced in time go: the peers had their chance. */
 static void sweep(struct cw_speaker *sp, struct cw_time now)
 {
@@ -687,6 +738,7 @@ bool cw_speaker_work(struct cw_speaker *sp, struct cw_time now)
 
 	more |= take_changes(sp);
 	flush(sp);
+	retry_refused(sp, now);
 	for (size_t i = 0; i < sp->n; i++)
 		more |= pump(sp, i);
 	sweep(sp, now);

@@ -73,6 +73,7 @@ static void fill_attrs(struct cw_speaker *sp, uint32_t attrs, struct cw_bgp_rout
 
 	cw_bgp_store_view(sp->store, attrs, &view);
 	v->next_hop = cw_bgp_set_next_hop(cw_bgp_store_set(sp->store, attrs));
+	v->attrs = cw_bgp_set_wire(cw_bgp_store_set(sp->store, attrs));
 	v->origin = view.origin;
 	v->has_med = view.has_med;
 	v->med = view.med;
@@ -117,7 +118,7 @@ static void show_paths(const struct page *pg, const struct cw_bgp_change *state)
 		if (pg->query->kind == CW_BGP_ROUTES_BEST && !v.best && !v.multipath)
 			continue;
 		v.installed = (v.best || v.multipath) && p->source && state->fib &&
-			      cw_fib_route_get(sp->fib, &state->prefix) == state->fib;
+			      cw_fib_route_in_kernel(sp->fib, &state->prefix) == state->fib;
 		fill_source(sp, p->source, &v);
 		fill_attrs(sp, p->attrs, &v);
 		if (p->refused)
@@ -126,6 +127,8 @@ static void show_paths(const struct page *pg, const struct cw_bgp_change *state)
 		else if (p->lost_at && !p->multipath)
 			snprintf(v.why_not, sizeof(v.why_not), "%s",
 				 cw_bgp_step_name((enum cw_bgp_step)p->lost_at));
+		else if (p->source && state->fib && !v.installed)
+			snprintf(v.why_not, sizeof(v.why_not), "the kernel did not take it; see the log");
 		pg->fn(pg->arg, &v);
 	}
 }

@@ -367,6 +367,14 @@ uint32_t cw_fib_route_get(const struct cw_fib *fib, const struct cw_prefix *pref
 	return mark && !(mark->flags & CW_FIB_DEAD) ? fib_group_id(mark->group) : 0;
 }
 
+uint32_t cw_fib_route_in_kernel(const struct cw_fib *fib, const struct cw_prefix *prefix)
+{
+	const struct cw_fib_table *t = &fib->tables[prefix->addr.family == CW_FAMILY_IPV6];
+	const struct cw_fib_mark *mark = cw_fib_table_find(t, prefix);
+
+	return mark && !(mark->flags & (CW_FIB_DEAD | CW_FIB_FAILED)) ? fib_group_id(mark->group) : 0;
+}
+
 enum cw_rc cw_fib_flush(struct cw_fib *fib, struct cw_kernel_err *reterr)
 {
 	enum cw_rc rc = cw_fib_send_all(fib, reterr);

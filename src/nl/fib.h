@@ -118,6 +118,9 @@ enum cw_rc cw_fib_route_del(struct cw_fib *fib, const struct cw_prefix *prefix);
 /* Group that the prefix was set to, 0: none. */
 uint32_t cw_fib_route_get(const struct cw_fib *fib, const struct cw_prefix *prefix);
 
+/* The same, but 0 too where the kernel does not have the route, as far as is known. */
+uint32_t cw_fib_route_in_kernel(const struct cw_fib *fib, const struct cw_prefix *prefix);
+
 /* Sends what waits. On return all of it is in the kernel but what was told as failed. CW_E_BUSY:
  * the kernel's answers were lost; cw_fib_resync() finds out. Others: as it stands nothing can be
  * sent. */
@@ -137,6 +140,10 @@ enum cw_rc cw_fib_sweep(struct cw_fib *fib, size_t *ret_removed, struct cw_kerne
 /* Reads the kernel and sends the difference: what is missing is added, routes and nexthops of ours
  * that nobody set are removed. After CW_FIB_EV_RESYNC and CW_E_BUSY. */
 enum cw_rc cw_fib_resync(struct cw_fib *fib, struct cw_kernel_err *reterr);
+
+/* Sends again what the kernel refused, which is told anew where it still does: what was in the way
+ * may be gone. Returns as cw_fib_flush(). */
+enum cw_rc cw_fib_retry(struct cw_fib *fib, struct cw_kernel_err *reterr);
 
 /* At stop: removes all of ours, known or not, routes before nexthops. Ids of groups end. */
 enum cw_rc cw_fib_clear(struct cw_fib *fib, size_t *ret_removed, struct cw_kernel_err *reterr);

@@ -395,6 +395,29 @@ enum cw_rc cw_fib_resync(struct cw_fib *fib, struct cw_kernel_err *reterr)
 	return rc;
 }
 
+/* ---- what was refused ---- */
+
+static bool add_failed(
+	struct cw_fib *fib, const struct cw_prefix *prefix, struct cw_fib_mark *mark, void *arg)
+{
+	struct cw_nl_learned route = { .dst = *prefix };
+
+	(void)arg;
+	if (!(mark->flags & CW_FIB_FAILED))
+		return false;
+	cw_fib_set_flag(fib, mark, CW_FIB_FAILED, false);
+	cw_fib_way(fib, mark->group, &route);
+	cw_fib_queue(fib, FIB_OP_ADD, &route);
+	return false;
+}
+
+enum cw_rc cw_fib_retry(struct cw_fib *fib, struct cw_kernel_err *reterr)
+{
+	if (fib->n_failed)
+		each(fib, add_failed, NULL);
+	return cw_fib_flush(fib, reterr);
+}
+
 /* ---- clear ---- */
 
 static bool nothing_stays(struct reading *r, const struct cw_nl_learned *route)

@@ -400,6 +400,11 @@ def bl_117_end_of_rib_and_refresh(lab):
     expect_equal(first.count(bytes(4)), 1, "our End-of-RIBs")
     link.send(octets("0017 05 0001 00 01"))
     wait_for(lambda: len(link.announced()) == 4, 5, "our routes again")
+    wait_for(lambda: link.poll() or (REFRESH, bytes((0, 1, 2, 1))) in link.heard, 5, "EoRR")
+    marks = [m for m in link.heard if m[0] == REFRESH or m[0] == UPDATE and raw.nlri_of(m[1])][-3:]
+    expect_equal([m[1] if m[0] == REFRESH else "routes" for m in marks],
+                 [bytes((0, 1, 1, 1)), "routes", bytes((0, 1, 2, 1))], "BoRR, routes, EoRR")
+    expect_equal(r.us.neighbour()["messages-out"]["route-refresh"], 2, "ROUTE-REFRESHs sent")
     # BoRR and EoRR of a peer that was not asked: nothing happens, nothing is lost.
     r.take(link, octets(GOOD))
     link.send(octets("0017 05 0001 01 01; 0017 05 0001 02 01; 0017 05 0063 00 01; 0017 05 0001 07 01"))
