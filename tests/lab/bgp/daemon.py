@@ -105,6 +105,7 @@ class Daemon:
     programs = ()               # without them it can't run here
     features = frozenset()      # of "fib", "gr-helper", "gr-restarter", "as2", "ask-refresh", ...
     default_med = None          # what it sends for a route without
+    settle_s = 0                # how long a prefix that was changed must be left alone
     reconnect_s = 15            # it is back within that time after a session was lost
 
     def __init__(self, host, session, fib=False):

@@ -19,6 +19,7 @@ class Exabgp(Daemon):
     programs = ("/usr/sbin/python3-exabgp",)
     features = frozenset(("as2", "ask-refresh", "ipv6"))
     reconnect_s = 30
+    settle_s = 2                # it may send a withdrawal after the newer announcement
 
     def prepare(self):
         os.makedirs(self.host.root(FOLDER), exist_ok=True)

@@ -80,7 +80,7 @@ multihop-ttl = %d
         when it has had that one.
         """
         self.lasts += 1
-        last = Route("192.0.2.%d/32" % self.lasts, path=(self.session.peer_asn,))
+        last = Route("198.18.%d.%d/32" % divmod(self.lasts, 256), path=(self.session.peer_asn,))
         for number in range(1, 6):
             self.host.write(FOLDER + "/routes.mrt", mrt_table(
                 list(routes) + [last] * (1000 * number), self.session))

@@ -65,7 +65,9 @@ class Openbgpd(Daemon):
 
     def apply(self, added, removed):
         self.write_conf()
-        self.bgpctl("reload")
+        # One that comes while another is under way is dropped, with exit code 0.
+        wait_for(lambda: "processed" in self.bgpctl("reload"), 30, "bgpd to take its new file",
+                 poll_s=0.02)
 
     def state(self):
         said = self.bgpctl("-j", "show", "neighbor", self.session.peer)
