@@ -180,6 +180,11 @@ static bool is_default(const struct cw_prefix *prefix)
 
 static bool swallows(const struct cw_bgp_policy_common *common, const struct cw_prefix *prefix)
 {
+	/* What covers a neighbour is longer in our host route; one as long could take that one's place. */
+	for (size_t i = 0; prefix->len == cw_family_bits(prefix->addr.family) && i < common->n_peers; i++) {
+		if (cw_addr_equal(&common->peers[i], &prefix->addr))
+			return true;
+	}
 	if (common->outer_guarded)
 		return false;
 	for (size_t i = 0; i < common->n_outer; i++) {

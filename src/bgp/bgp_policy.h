@@ -57,6 +57,8 @@ struct cw_bgp_policy_common {
 	const struct cw_addr *outer;	   /* tunnels' outer addresses of the peers, now */
 	size_t n_outer;
 	bool outer_guarded;		   /* learned routes can't catch them: they are in a table of their own */
+	const struct cw_addr *peers;	   /* of all neighbours, each of which has a host route of ours */
+	size_t n_peers;
 	const struct cw_addr *own;	   /* addresses of this machine that a peer could name as next hop */
 	size_t n_own;
 	const struct cw_prefixes *aggregates;

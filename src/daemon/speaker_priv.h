@@ -103,7 +103,7 @@ struct cw_speaker {
 	struct cw_bgp_rib *rib;
 	struct cw_bgp_policy_common common;
 	struct cw_addr *outer; /* one per neighbour, of which common.n_outer are set */
-	struct cw_addr *own;
+	struct cw_addr *own, *peers;
 	size_t n_sources; /* site_of() */
 	const struct cw_site_conf **site_of; /* by source */
 	uint32_t *aggregate_parts; /* learned routes inside each aggregate */

@@ -158,21 +158,24 @@ enum cw_rc cw_speaker_routes_new(struct cw_speaker *sp, char *reterr, size_t siz
 	sp->site_of = calloc(sp->n_sources, sizeof(*sp->site_of));
 	sp->outer = calloc(sp->n + 1, sizeof(*sp->outer));
 	sp->own = calloc(sp->n + 1, sizeof(*sp->own));
+	sp->peers = calloc(sp->n + 1, sizeof(*sp->peers));
 	sp->aggregate_parts = calloc(gw->aggregates.n + 1, sizeof(*sp->aggregate_parts));
 	sp->store = cw_bgp_store_new((uint64_t)(uintptr_t)sp ^ (uint64_t)cw_speaker_now(sp).us,
 				     STORE_MAX_MIB << 20);
 	sp->rib = sp->store ? cw_bgp_rib_new(sp->store) : NULL;
-	if (!sp->rib || !sp->site_of || !sp->outer || !sp->own || !sp->aggregate_parts)
+	if (!sp->rib || !sp->site_of || !sp->outer || !sp->own || !sp->peers || !sp->aggregate_parts)
 		return CW_E_NO_MEMORY;
 	sp->common = (struct cw_bgp_policy_common){
 		.asn = gw->asn,
 		.outer = sp->outer,
 		.outer_guarded = gw->learned_table != 254,
+		.peers = sp->peers,
 		.own = sp->own,
 		.aggregates = &gw->aggregates,
 	};
 	for (size_t i = 0; i < sp->n; i++) {
 		sp->own[sp->common.n_own++] = sp->v[i].conf->bgp.local;
+		sp->peers[sp->common.n_peers++] = sp->v[i].conf->bgp.peer;
 		rc = add_neighbour(sp, &sp->v[i]);
 		if (rc != CW_OK)
 			return rc;
@@ -212,6 +215,7 @@ void cw_speaker_routes_free(struct cw_speaker *sp)
 	free(sp->site_of);
 	free(sp->outer);
 	free(sp->own);
+	free(sp->peers);
 	free(sp->aggregate_parts);
 }
 

@@ -66,6 +66,7 @@ struct fixture {
 	struct cw_prefix aggregate[1];
 	struct cw_prefix announced[2];
 	struct cw_bgp_policy_common common;
+	struct cw_addr peers[2];
 	struct cw_bgp_conf conf;
 	struct cw_site_conf azure, branch;
 	struct cw_bgp_policy policy;
@@ -86,12 +87,15 @@ static void make(struct fixture *f)
 	f->outer[0] = addr("203.0.113.11");
 	f->outer[1] = addr("2001:db8:ffff::11");
 	f->own[0] = addr("10.10.255.1");
+	f->peers[0] = addr("10.20.255.4");
+	f->peers[1] = addr("2001:db8:20::4");
 	f->aggregate[0] = prefix("10.0.0.0/8");
 	f->aggregates = (struct cw_prefixes){ f->aggregate, 1 };
 	f->announced[0] = prefix("10.10.0.0/16");
 	f->announced[1] = prefix("2001:db8:10::/48");
 	f->common = (struct cw_bgp_policy_common){ .asn = OURS, .outer = f->outer, .n_outer = 2, .own = f->own,
-						   .n_own = 1, .aggregates = &f->aggregates };
+						   .n_own = 1, .peers = f->peers, .n_peers = 2,
+						   .aggregates = &f->aggregates };
 	f->conf = (struct cw_bgp_conf){ .peer = addr("10.20.255.4"), .local = addr("10.10.255.1"),
 					.check_first_as = true, .local_pref = 100, .med = CW_BGP_MED_NONE,
 					};
@@ -204,6 +208,11 @@ static void test_import_prefix(void **state)
 		{ "203.0.113.11/32", false, false, false, CW_BGP_REFUSED_SWALLOWS },
 		{ "203.0.113.12/32", false, false, false, CW_BGP_ADMITTED },
 		{ "2001:db8:ffff::/48", false, false, false, CW_BGP_REFUSED_SWALLOWS },
+		{ "10.20.255.4/32", false, false, false, CW_BGP_REFUSED_SWALLOWS }, /* a neighbour's host route */
+		{ "10.20.255.4/32", false, false, true, CW_BGP_REFUSED_SWALLOWS },
+		{ "2001:db8:20::4/128", false, false, false, CW_BGP_REFUSED_SWALLOWS },
+		{ "10.20.255.4/31", false, false, false, CW_BGP_ADMITTED }, /* BL-123: ours is longer */
+		{ "10.20.255.5/32", false, false, false, CW_BGP_ADMITTED },
 		{ "127.0.0.0/8", false, false, false, CW_BGP_REFUSED_MARTIAN },
 		{ "224.0.0.0/24", false, false, false, CW_BGP_REFUSED_MARTIAN },
 		{ "240.0.0.0/4", false, false, false, CW_BGP_REFUSED_MARTIAN },
