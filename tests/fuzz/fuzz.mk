@@ -16,7 +16,7 @@ LIBS := $(shell pkg-config --libs libmnl libconfig jansson libcrypto) -lpthread
 # What parses and decides; no socket, no loop.
 tested := $(wildcard $(TOP)/src/base/*.c $(TOP)/src/wire/*.c $(TOP)/src/bgp/*.c $(TOP)/src/conf/*.c $(TOP)/src/tunnel/*.c \
 	$(TOP)/src/nl/*_msg.c $(TOP)/src/nl/xfrm_*.c $(TOP)/src/nl/nl_buf.c \
-	$(TOP)/src/ctl/ctl_request.c $(TOP)/src/ctl/ctl_show.c \
+	$(TOP)/src/ctl/ctl_bgp.c $(TOP)/src/ctl/ctl_request.c $(TOP)/src/ctl/ctl_show.c \
 	$(TOP)/src/cli/show_*.c $(TOP)/src/cli/text.c $(TOP)/tests/unit/rib_story.c)
 objects := $(sort $(patsubst $(TOP)/%.c,%.o,$(tested)))
 
