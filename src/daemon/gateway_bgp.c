@@ -91,16 +91,34 @@ enum cw_rc cw_gateway_bgp_new(struct cw_gateway *gw, uint64_t seed, char *reterr
 	return rc;
 }
 
+/* Tunnels without BGP can be caught by what others learn as well. */
+static void guard_outer(struct cw_gateway *gw)
+{
+	struct cw_addr *outer = calloc(gw->n_slots + 1, sizeof(*outer));
+	size_t n = 0;
+
+	if (!outer)
+		return;
+	for (size_t i = 0; i < gw->n_slots; i++) {
+		struct cw_addr far = cw_tunnel_remote(gw->slots[i].tunnel);
+
+		if (far.family != CW_FAMILY_NONE)
+			outer[n++] = far;
+	}
+	cw_speaker_guard(gw->speaker, outer, n);
+	free(outer);
+}
+
 void cw_gateway_bgp_nets(struct cw_gateway *gw)
 {
 	if (!gw->speaker || !cw_speaker_count(gw->speaker))
 		return;
+	guard_outer(gw);
 	for (size_t i = 0; i < gw->n_slots; i++) {
 		struct slot *s = &gw->slots[i];
-		struct cw_addr outer = cw_tunnel_remote(s->tunnel);
 
 		if (s->neighbour)
-			cw_speaker_net(gw->speaker, s->neighbour - 1, s->routes_in, &outer);
+			cw_speaker_net(gw->speaker, s->neighbour - 1, s->routes_in);
 	}
 }
 

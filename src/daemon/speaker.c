@@ -301,19 +301,13 @@ void cw_speaker_free(struct cw_speaker *sp)
 	free(sp);
 }
 
-void cw_speaker_net(struct cw_speaker *sp, size_t i, bool up, const struct cw_addr *outer)
+void cw_speaker_net(struct cw_speaker *sp, size_t i, bool up)
 {
 	struct neighbour *nb = &sp->v[i];
 	struct cw_bgp_event ev = { .kind = up ? CW_BGP_EV_NET_UP : CW_BGP_EV_NET_DOWN };
-	bool same = nb->net_up == up && cw_addr_equal(&nb->outer, outer);
 
-	if (same)
+	if (nb->net_up == up)
 		return;
-	nb->outer = *outer;
-	if (nb->net_up == up) {
-		cw_speaker_on_net(sp, i);
-		return;
-	}
 	nb->net_up = up;
 	cw_speaker_on_net(sp, i);
 	cw_speaker_step(sp, i, &ev);

@@ -53,9 +53,15 @@ enum cw_rc cw_speaker_new(const struct cw_speaker_parts *parts, struct cw_speake
 /* Ends the sessions (Cease 6/2), takes every learned route out of the kernel, frees. NULL is fine. */
 void cw_speaker_free(struct cw_speaker *speaker);
 
-/* The tunnel began or stopped to carry traffic. i: its place in parts.tunnels. outer: address of its far end
- * outside, family NONE where none is known. */
-void cw_speaker_net(struct cw_speaker *speaker, size_t i, bool up, const struct cw_addr *outer);
+/* The tunnel began or stopped to carry traffic. i: its place in parts.tunnels. */
+void cw_speaker_net(struct cw_speaker *speaker, size_t i, bool up);
+
+/*
+ * Addresses of the far ends of all tunnels outside, those without a neighbour too: no learned route may lead
+ * packets to them into a tunnel. Copied; routes that are held already are judged by the new ones. Cheap where they
+ * are the same as last time.
+ */
+void cw_speaker_guard(struct cw_speaker *speaker, const struct cw_addr *outer, size_t n);
 
 /* Once a turn: timers, slices of work, what is to be written. Returns the next deadline. */
 struct cw_time cw_speaker_turn(struct cw_speaker *speaker, struct cw_time now);

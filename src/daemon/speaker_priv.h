@@ -60,7 +60,6 @@ struct neighbour {
 	struct cw_time last_update_at;
 	bool end_of_rib[CW_BGP_FAMILIES]; /* the neighbour said it */
 	bool sending[CW_BGP_FAMILIES];	  /* SEND_ALL is under way */
-	struct cw_addr outer;		  /* far end of the tunnel, outside */
 	struct cw_fib_hop hop;		  /* ifindex 0: no device */
 	bool hop_by_gateway;		  /* the device has neighbours: next hops matter */
 	uint32_t told[CW_BGP_FAMILIES];	  /* by PREFIXES */
@@ -102,8 +101,8 @@ struct cw_speaker {
 	struct cw_bgp_store *store;
 	struct cw_bgp_rib *rib;
 	struct cw_bgp_policy_common common;
-	struct cw_addr *outer; /* one per neighbour, of which common.n_outer are set */
-	struct cw_addr *own, *peers;
+	struct cw_addr *outer; /* common.n_outer of them: cw_speaker_guard() */
+	struct cw_addr *own, *peers; /* one per neighbour */
 	size_t n_sources; /* site_of() */
 	const struct cw_site_conf **site_of; /* by source */
 	uint32_t *aggregate_parts; /* learned routes inside each aggregate */
@@ -177,7 +176,7 @@ void cw_speaker_on_up(struct cw_speaker *sp, size_t peer);
 void cw_speaker_on_down(struct cw_speaker *sp, size_t peer, const bool *keep);
 /* marked: between RFC 7313's marks. */
 void cw_speaker_send_all(struct cw_speaker *sp, size_t peer, enum cw_bgp_family family, bool marked);
-/* The way to a neighbour came or went: its device is looked up, what learned routes must not catch is noted. */
+/* The way to a neighbour came or went: its device is looked up. */
 void cw_speaker_on_net(struct cw_speaker *sp, size_t peer);
 /* A slice of work. Returns true where more waits. */
 bool cw_speaker_work(struct cw_speaker *sp, struct cw_time now);

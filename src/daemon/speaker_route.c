@@ -15,6 +15,7 @@
 #define CHANGES_A_TURN 1024    /* about a millisecond with the kernel's part */
 #define RIB_BUDGET 16384
 #define OUT_BUDGET 4096
+#define GUARD_PATHS_MAX 64
 #define FAULT_LOG_S 60
 #define RETRY_S 10 /* what the kernel refused; what was in the way may be gone */
 #define QUIET_S 10 /* without an UPDATE: a neighbour has said all that it had to say */
@@ -156,18 +157,16 @@ enum cw_rc cw_speaker_routes_new(struct cw_speaker *sp, char *reterr, size_t siz
 
 	sp->n_sources = sp->n + 1;
 	sp->site_of = calloc(sp->n_sources, sizeof(*sp->site_of));
-	sp->outer = calloc(sp->n + 1, sizeof(*sp->outer));
 	sp->own = calloc(sp->n + 1, sizeof(*sp->own));
 	sp->peers = calloc(sp->n + 1, sizeof(*sp->peers));
 	sp->aggregate_parts = calloc(gw->aggregates.n + 1, sizeof(*sp->aggregate_parts));
 	sp->store = cw_bgp_store_new((uint64_t)(uintptr_t)sp ^ (uint64_t)cw_speaker_now(sp).us,
 				     STORE_MAX_MIB << 20);
 	sp->rib = sp->store ? cw_bgp_rib_new(sp->store) : NULL;
-	if (!sp->rib || !sp->site_of || !sp->outer || !sp->own || !sp->peers || !sp->aggregate_parts)
+	if (!sp->rib || !sp->site_of || !sp->own || !sp->peers || !sp->aggregate_parts)
 		return CW_E_NO_MEMORY;
 	sp->common = (struct cw_bgp_policy_common){
 		.asn = gw->asn,
-		.outer = sp->outer,
 		.outer_guarded = gw->learned_table != 254,
 		.peers = sp->peers,
 		.own = sp->own,
@@ -467,17 +466,59 @@ void cw_speaker_send_all(struct cw_speaker *sp, size_t peer, enum cw_bgp_family 
 	nb->first_round[family] = false;
 }
 
+/* Judges the paths to one prefix again; only towards refusing, for what else they were refused for is not kept. */
+static void judge_again(struct cw_speaker *sp, const struct cw_prefix *prefix)
+{
+	struct cw_bgp_path paths[GUARD_PATHS_MAX];
+	size_t n = cw_bgp_rib_paths(sp->rib, prefix, paths, GUARD_PATHS_MAX);
+
+	for (size_t i = 0; i < n && i < GUARD_PATHS_MAX; i++) {
+		struct neighbour *nb = paths[i].source ? &sp->v[paths[i].source - 1] : NULL;
+		enum cw_bgp_refusal why = nb ? cw_bgp_policy_import_prefix(&nb->policy, prefix) : CW_BGP_ADMITTED;
+		enum cw_bgp_rib_what what;
+
+		if (why == CW_BGP_ADMITTED || paths[i].refused)
+			continue;
+		note_refusal(nb, prefix, why);
+		if (cw_bgp_rib_set(sp->rib, prefix, nb->source, paths[i].attrs, (uint8_t)why, &what) != CW_OK)
+			cw_bgp_rib_withdraw(sp->rib, prefix, nb->source);
+	}
+}
+
+void cw_speaker_guard(struct cw_speaker *sp, const struct cw_addr *outer, size_t n)
+{
+	struct cw_addr *copy;
+
+	if (n == sp->common.n_outer && (!n || !memcmp(outer, sp->outer, n * sizeof(*outer))))
+		return;
+	copy = malloc((n + 1) * sizeof(*copy));
+	if (!copy)
+		return; /* the old ones are still guarded; the next call tries again */
+	if (n)
+		memcpy(copy, outer, n * sizeof(*copy));
+	free(sp->outer);
+	sp->common.outer = sp->outer = copy;
+	sp->common.n_outer = n;
+	for (size_t i = 0; i < n; i++) {
+		struct cw_prefix at = { .addr = outer[i] };
+		struct cw_bgp_change state;
+
+		for (unsigned len = 0; len <= cw_family_bits(outer[i].family); len++) {
+			struct cw_prefix prefix;
+
+			at.len = (uint8_t)len;
+			prefix = cw_prefix_network(&at);
+			if (cw_bgp_rib_find(sp->rib, &prefix, &state))
+				judge_again(sp, &prefix);
+		}
+	}
+}
+
 void cw_speaker_on_net(struct cw_speaker *sp, size_t peer)
 {
 	struct neighbour *nb = &sp->v[peer];
 	struct cw_device device;
-	size_t n = 0;
 
-	for (size_t i = 0; i < sp->n; i++) {
-		if (sp->v[i].outer.family != CW_FAMILY_NONE)
-			sp->outer[n++] = sp->v[i].outer;
-	}
-	sp->common.n_outer = n;
 	nb->hop = (struct cw_fib_hop){ 0 };
 	if (nb->net_up && cw_device_look(nb->ifname, &device) == CW_OK) {
 		nb->hop.ifindex = device.ifindex;

@@ -2,10 +2,11 @@
 /*
  * speaker: causeway's BGP without its tunnels, for tests against other daemons in network namespaces.
  *
- *   speaker -f causeway.conf --device TUNNEL=DEVICE... [--port N] [--log LEVEL]
+ *   speaker -f causeway.conf --device TUNNEL=DEVICE... [--port N] [--log LEVEL] [--outer ADDRESS]
  *
  * The same file as causewayd reads; of it only what concerns BGP is used. Each tunnel with a bgp-peer is taken to be
- * up, over the named device. causewayctl asks it as it asks causewayd. SIGTERM ends it.
+ * up, over the named device. causewayctl asks it as it asks causewayd. SIGHUP makes known the outer address of
+ * some tunnel's far end. SIGTERM ends it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -27,6 +28,7 @@ struct run {
 	struct cw_conf *conf;
 	struct cw_speaker *speaker;
 	struct cw_ctl_server *ctl;
+	struct cw_addr outer;
 };
 
 static void gateway_view(void *arg, struct cw_gateway_view *ret_view)
@@ -108,8 +110,10 @@ static void on_signal(void *arg, int signo)
 {
 	struct run *r = arg;
 
-	(void)signo;
-	cw_loop_stop(r->loop);
+	if (signo == SIGHUP)
+		cw_speaker_guard(r->speaker, &r->outer, 1);
+	else
+		cw_loop_stop(r->loop);
 }
 
 static int fail(const char *what)
@@ -157,7 +161,6 @@ static int run(struct run *r, struct cw_speaker_parts *parts)
 		.bgp_off = bgp_off, .bgp_count = bgp_count, .bgp_view = bgp_view, .bgp_find = bgp_find,
 		.bgp_reset = bgp_reset, .bgp_routes = bgp_routes, .arg = r,
 	};
-	static const struct cw_addr unknown = { 0 };
 	char err[512];
 
 	if (cw_speaker_new(parts, &r->speaker, err, sizeof(err)) != CW_OK)
@@ -168,7 +171,7 @@ static int run(struct run *r, struct cw_speaker_parts *parts)
 		return fail(err);
 	}
 	for (size_t i = 0; i < cw_speaker_count(r->speaker); i++)
-		cw_speaker_net(r->speaker, i, true, &unknown);
+		cw_speaker_net(r->speaker, i, true);
 	cw_loop_on_turn(r->loop, on_turn, r);
 	cw_loop_run(r->loop);
 	cw_loop_on_turn(r->loop, NULL, NULL);
@@ -183,9 +186,10 @@ int main(int argc, char **argv)
 		{ "device", required_argument, NULL, 'd' },
 		{ "port", required_argument, NULL, 'p' },
 		{ "log", required_argument, NULL, 'l' },
+		{ "outer", required_argument, NULL, 'o' },
 		{ 0 },
 	};
-	static const int signals[] = { SIGTERM, SIGINT, 0 };
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
 	struct cw_speaker_tunnel tunnels[DEVICES_MAX];
 	const char *devices[DEVICES_MAX], *file = NULL;
 	struct cw_conf_report report;
@@ -200,10 +204,13 @@ int main(int argc, char **argv)
 			devices[n_devices++] = optarg;
 		else if (c == 'p')
 			port = (int)strtol(optarg, NULL, 10);
+		else if (c == 'o' && cw_addr_parse(optarg, &r.outer) == CW_OK)
+			continue;
 		else if (c == 'l' && cw_log_level_parse(optarg) >= 0)
 			cw_log_set_level((enum cw_log_level)cw_log_level_parse(optarg));
 		else
-			return fail("usage: speaker -f FILE --device TUNNEL=DEVICE... [--port N] [--log LEVEL]");
+			return fail("usage: speaker -f FILE --device TUNNEL=DEVICE... [--port N] "
+				    "[--log LEVEL] [--outer ADDRESS]");
 	}
 	if (!file)
 		return fail("-f FILE is missing");

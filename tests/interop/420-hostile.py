@@ -2,6 +2,7 @@
 """A hostile peer: messages out of order, words that are no words, routes that are traps."""
 
 import random
+import signal
 import struct
 
 from bgp import raw
@@ -137,3 +138,28 @@ def longest_paths(lab):
     r.same_session(before)
     r.take(link, raw.withdrawals(20, 6))
     r.wait_kernel([] if r.routes().get("21.0.0.0/24", {"refused": True})["refused"] else ["21.0.0.0/24"])
+
+
+@case(cost_s=1)
+def outer_address_known_late(lab):
+    """A far end's address, known only now, is in a learned network: that route goes, and stays away."""
+    r = Raw(lab, start=False)
+    r.host.write("/run/outer", "#!/bin/sh\nexec %s --outer 203.0.113.77 \"$@\"\n" % r.us.program, 0o755)
+    r.us.program = "/run/outer"
+    r.us.start()
+    link = r.up()
+    before = r.us.neighbour()
+    caught = raw.update(bytes.fromhex("18CB0071" "20CB00714D" "1DCB007148"))
+    r.take(link, caught + raw.announcements(20, 3), 2)
+    wanted = {"203.0.113.0/24", "203.0.113.77/32", "203.0.113.72/29"} | nets(range(3))
+    r.wait_kernel(wanted)
+    with r.one_line("is not used", "into a tunnel"):
+        r.us.processes[-1].signal(signal.SIGHUP)
+        r.wait_kernel(nets(range(3)))
+    expect_equal({v["refused"] for p, v in r.routes().items() if p.startswith("203.")}, {"swallows"},
+                 "why they are refused")
+    r.take(link, caught)
+    r.wait_kernel(nets(range(3)))
+    r.same_session(before)
+    r.take(link, raw.withdrawals(20, 3))
+    r.wait_kernel([])
