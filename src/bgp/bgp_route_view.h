@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * bgp_route_view: copies of neighbours and routes, for whoever shows them. Values only, no pointers but in a
- * query; texts that came from a peer are printable already. Holds no secret.
+ * query and to a route's octets; texts that came from a peer are printable already. Holds no secret.
  */
 #ifndef CW_BGP_BGP_ROUTE_VIEW_H
 #define CW_BGP_BGP_ROUTE_VIEW_H
@@ -77,6 +77,7 @@ struct cw_bgp_route_view {
 	char as_path[CW_BGP_ROUTE_PATH_TEXT_MAX];
 	char communities[CW_BGP_ROUTE_COMMUNITIES_TEXT_MAX];
 	char large_communities[CW_BGP_ROUTE_COMMUNITIES_TEXT_MAX];
+	struct cw_span attrs; /* canonical, without the next hop; good until the callee returns */
 };
 
 #endif

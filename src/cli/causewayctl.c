@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/ctl_client.h"
+#include "cli/dump_mrt.h"
 #include "cli/show_bgp.h"
 #include "cli/show_status.h"
 #include "cli/text.h"
@@ -38,7 +40,7 @@ struct options {
 	const char *peer;	/* bgp: NULL: all */
 	const char *prefix;	/* routes */
 	const char *received, *advertised;
-	bool best;
+	bool best, mrt;
 };
 
 static void usage(FILE *to)
@@ -54,7 +56,8 @@ static void usage(FILE *to)
 	      "  bgp refresh PEER         ask for the peer's routes again, and send ours again\n"
 	      "  bgp reset PEER           end the session and begin it again\n"
 	      "  routes [PREFIX] [--best | --received PEER | --advertised PEER]\n"
-	      "                           what BGP knows, and why a path is not used\n"
+	      "         [--mrt]           what BGP knows, and why a path is not used; --mrt: as a\n"
+	      "                           table in MRT format, for bgpdump and its like\n"
 	      "  log [-n LINES]           the daemon's newest messages\n"
 	      "  version                  of this program, the daemon and its parts\n"
 	      "\n"
@@ -143,15 +146,18 @@ static bool parse_command(int n, char **words, struct options *opt)
 			return false;
 		}
 		opt->cmd = cmds[i].name;
-		if (strcmp(opt->cmd, "routes") != 0 && (opt->best || opt->received || opt->advertised)) {
-			complain("--best, --received and --advertised belong to the command routes");
+		if (strcmp(opt->cmd, "routes") != 0 && (opt->best || opt->received || opt->advertised || opt->mrt)) {
+			complain("--best, --received, --advertised and --mrt belong to the command routes");
 			return false;
 		}
 		if (strcmp(opt->cmd, "bgp") == 0)
 			return parse_bgp(n, words, opt);
 		if (strcmp(opt->cmd, "routes") == 0) {
 			opt->prefix = n > 1 ? words[1] : NULL;
-			return true;
+			if (!opt->mrt || (!opt->advertised && !opt->json))
+				return true;
+			complain("--mrt has what came in: neither --advertised nor --json goes with it");
+			return false;
 		}
 		opt->tunnel = n > 1 ? words[1] : NULL;
 		opt->what = n > 2 ? words[2] : NULL;
@@ -181,6 +187,7 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 		{ "best", no_argument, NULL, 'b' },
 		{ "received", required_argument, NULL, 'r' },
 		{ "advertised", required_argument, NULL, 'a' },
+		{ "mrt", no_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
@@ -215,6 +222,9 @@ static bool parse_options(int argc, char **argv, struct options *opt, enum exit_
 		case 'a':
 			opt->advertised = optarg;
 			break;
+		case 'm':
+			opt->mrt = true;
+			break;
 		case 'h':
 			usage(stdout);
 			*ret_exit = EXIT_OK;
@@ -242,6 +252,8 @@ static char *make_request(const struct options *opt, const char *after)
 
 	if (root && opt->best)
 		json_object_set_new(root, "best", json_true());
+	if (root && opt->mrt)
+		json_object_set_new(root, "attributes", json_true());
 	if (root && opt->lines)
 		json_object_set_new(root, "lines", json_integer(opt->lines));
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
@@ -350,8 +362,6 @@ static enum exit_code show(const struct options *opt, const json_t *answer)
 			cw_show_neighbour(&out, answer, use_color(opt));
 		else
 			cw_show_neighbours(&out, answer, use_color(opt));
-	} else if (strcmp(opt->cmd, "routes") == 0) {
-		cw_show_routes(&out, answer, opt->advertised != NULL);
 	} else if (opt->peer) {
 		cw_text_add_safe(&out, opt->peer, 0);
 		cw_text_add(&out, strcmp(opt->cmd, "bgp-reset") == 0 ? ": bgp reset" : ": bgp refresh");
@@ -398,41 +408,143 @@ static enum exit_code conclude(const struct options *opt, const char *text)
 	return code;
 }
 
-/* The rest of the pages, put behind the first one: *answer becomes the whole. */
-static enum cw_rc ask_more(const struct options *opt, char **answer, char *reterr, size_t size)
+/* ---- routes, a page at a time: a full table does not fit into one answer ---- */
+
+struct pages {
+	const struct options *opt;
+	struct cw_show_columns columns;
+	struct cw_mrt_dump *mrt;
+	bool begun, any; /* JSON */
+};
+
+static enum exit_code ask(const struct options *opt, const char *request, json_t **ret_answer)
 {
-	json_t *all = json_loads(*answer, 0, NULL), *page = json_incref(all);
+	char err[512], *text = NULL;
+	enum exit_code code = EXIT_OK;
+
+	if (cw_ctl_client_ask(opt->socket, request, &text, err, sizeof(err)) != CW_OK) {
+		fflush(stdout);
+		complain(err);
+		return EXIT_UNREACHABLE;
+	}
+	*ret_answer = json_loads(text, 0, NULL);
+	if (!json_is_object(*ret_answer)) {
+		complain("causewayd sent no JSON: is something else listening at this socket?");
+		code = EXIT_INTERNAL;
+	} else if (!json_is_true(json_object_get(*ret_answer, "ok"))) {
+		if (opt->json)
+			fputs(text, stdout);
+		code = refused(*ret_answer);
+	}
+	if (code != EXIT_OK) {
+		json_decref(*ret_answer);
+		*ret_answer = NULL;
+	}
+	free(text);
+	return code;
+}
+
+static enum exit_code mrt_page(struct pages *p, const json_t *page)
+{
+	static const char bgp[] = "{\"cmd\":\"bgp\"}\n";
+	json_t *peers = NULL;
+	enum exit_code code = p->mrt ? EXIT_OK : ask(p->opt, bgp, &peers);
 	enum cw_rc rc = CW_OK;
-	const char *after;
 
-	while (rc == CW_OK && (after = json_string_value(json_object_get(page, "after"))) != NULL) {
-		char *request = make_request(opt, after), *text = NULL;
+	if (code != EXIT_OK)
+		return code;
+	if (!p->mrt)
+		rc = cw_mrt_dump_new(stdout, peers, (uint32_t)time(NULL), &p->mrt);
+	json_decref(peers);
+	if (rc == CW_OK)
+		rc = cw_mrt_dump_routes(p->mrt, page);
+	if (rc == CW_OK)
+		return EXIT_OK;
+	complain(rc == CW_E_INVALID ? "causewayd sent no attributes: is it older than this program?" :
+		 rc == CW_E_SYSTEM ? "can't write the table" : "the table can't be made: out of memory");
+	return EXIT_INTERNAL;
+}
 
-		snprintf(reterr, size, "out of memory");
-		rc = request ? cw_ctl_client_ask(opt->socket, request, &text, reterr, size) : CW_E_NO_MEMORY;
-		json_decref(page);
-		page = text ? json_loads(text, 0, NULL) : NULL;
+/* One object, as if it had come at once. */
+static void json_page(struct pages *p, const json_t *page)
+{
+	const json_t *route;
+	size_t i;
+
+	if (!p->begun)
+		fputs("{\"ok\":true,\"routes\":[", stdout);
+	p->begun = true;
+	json_array_foreach(json_object_get(page, "routes"), i, route) {
+		if (p->any || i)
+			putchar(',');
+		json_dumpf(route, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
+	}
+	p->any |= i > 0;
+}
+
+static enum exit_code show_page(struct pages *p, const json_t *page)
+{
+	struct cw_text out = { 0 };
+	enum exit_code code = EXIT_OK;
+
+	if (p->opt->mrt)
+		return mrt_page(p, page);
+	if (p->opt->json) {
+		json_page(p, page);
+		return EXIT_OK;
+	}
+	cw_show_routes(&out, page, p->opt->advertised != NULL, &p->columns);
+	if (!json_is_string(json_object_get(page, "after")))
+		cw_show_routes_end(&out, p->opt->advertised != NULL, &p->columns);
+	if (out.s)
+		fputs(out.s, stdout);
+	if (out.failed) {
+		complain("out of memory");
+		code = EXIT_INTERNAL;
+	}
+	cw_text_free(&out);
+	return code;
+}
+
+static enum exit_code all_routes(const struct options *opt)
+{
+	struct pages p = { .opt = opt };
+	char *request = make_request(opt, NULL);
+	enum exit_code code = EXIT_OK;
+	bool more = true;
+
+	if (opt->mrt && isatty(STDOUT_FILENO)) {
+		complain("--mrt writes octets: send them to a file, as with \"> table.mrt\"");
 		free(request);
-		free(text);
-		if (page)
-			json_array_extend(json_object_get(all, "routes"), json_object_get(page, "routes"));
+		return EXIT_USAGE;
 	}
-	json_decref(page);
-	if (rc == CW_OK && all) {
-		json_object_set_new(all, "after", json_null());
-		free(*answer);
-		*answer = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
-		if (*answer && opt->json) {
-			char *with_newline = NULL;
+	while (more && code == EXIT_OK) {
+		json_t *page = NULL;
+		const char *after;
 
-			if (asprintf(&with_newline, "%s\n", *answer) >= 0) {
-				free(*answer);
-				*answer = with_newline;
-			}
+		if (!request) {
+			complain("an argument is no UTF-8");
+			code = EXIT_USAGE;
+			break;
 		}
+		code = ask(opt, request, &page);
+		if (code == EXIT_OK)
+			code = show_page(&p, page);
+		after = json_string_value(json_object_get(page, "after"));
+		more = after != NULL;
+		free(request);
+		request = more ? make_request(opt, after) : NULL;
+		json_decref(page);
 	}
-	json_decref(all);
-	return *answer ? rc : CW_E_NO_MEMORY;
+	free(request);
+	cw_mrt_dump_free(p.mrt);
+	if (code == EXIT_OK && opt->json)
+		fputs("],\"after\":null}\n", stdout);
+	if (fflush(stdout) != 0) {
+		complain("can't write the answer");
+		code = EXIT_INTERNAL;
+	}
+	return code;
 }
 
 int main(int argc, char **argv)
@@ -450,8 +562,9 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(opt.cmd, "version") == 0 && !opt.json)
 		printf("causewayctl %s\n", CW_VERSION);
-	if (cw_ctl_client_ask(opt.socket, request, &answer, err, sizeof(err)) != CW_OK ||
-	    (strcmp(opt.cmd, "routes") == 0 && ask_more(&opt, &answer, err, sizeof(err)) != CW_OK)) {
+	if (strcmp(opt.cmd, "routes") == 0) {
+		code = all_routes(&opt);
+	} else if (cw_ctl_client_ask(opt.socket, request, &answer, err, sizeof(err)) != CW_OK) {
 		fflush(stdout);
 		complain(err);
 		code = EXIT_UNREACHABLE;

@@ -71,12 +71,24 @@ static uint64_t sum(const json_t *peer, const char *key)
 	return n;
 }
 
+/* Green is up, red needs a look, yellow is on its way, faint waits for its tunnel or for a person. */
+static const char *color_of(const json_t *peer)
+{
+	const char *wait = cw_show_text(peer, "waits-for");
+
+	if (is_up(peer))
+		return "\x1b[32m";
+	if (!cw_show_bool(peer, "tunnel-up") || strcmp(wait, "stopped") == 0)
+		return "\x1b[2m";
+	return *wait || cw_show_count(peer, "failures") ? "\x1b[31m" : "\x1b[33m";
+}
+
 static void state(struct cw_text *out, const json_t *peer, bool color, size_t width)
 {
 	const char *s = cw_show_text(peer, "state");
 
 	if (color)
-		cw_text_add(out, is_up(peer) ? "\x1b[32m" : "\x1b[33m");
+		cw_text_add(out, color_of(peer));
 	cw_text_add_safe(out, s, 0);
 	if (color)
 		cw_text_add(out, "\x1b[0m");
@@ -102,11 +114,11 @@ static const char *why_not(const json_t *peer, char *buf, size_t size)
 	if (!json_is_object(cause))
 		cause = json_object_get(peer, "cause");
 	detail = cw_show_text(cause, "detail");
-	snprintf(buf, size, "%s%s%s%s%s%s", *detail ? detail : cw_show_text(cause, "text"),
-		*cw_show_text(cause, "remedy") ? "; " : "", cw_show_text(cause, "remedy"),
+	snprintf(buf, size, "%s%s%s%s%s%s%s%s%s", cw_show_text(cause, "text"), *detail ? " (" : "", detail,
+		*detail ? ")" : "", *cw_show_text(cause, "remedy") ? "; " : "", cw_show_text(cause, "remedy"),
 		next >= 0 ? "; next try in " : "", next >= 0 ? cw_text_duration(next, when, sizeof(when)) : "",
-		strcmp(cw_show_text(peer, "waits-for"), "prefixes") == 0 ? "; causewayctl bgp reset ends the wait" :
-									   "");
+		strcmp(cw_show_text(peer, "waits-for"), "prefix-limit") == 0 ? "; causewayctl bgp reset ends the wait" :
+										"");
 	return buf;
 }
 
@@ -118,41 +130,111 @@ static const char *no_routes(const json_t *peer)
 	return cw_show_bool(peer, "own-networks") ? "" : "0 sent: no networks are configured in gateway";
 }
 
+#define PEER_LEAST 15 /* an IPv4 address; a longer one is cut where the line is full */
+
+/* The columns of the overview; the last four are numbers, and stand at the right. */
+enum { NAME, PEER, AS, STATE, FOR, RECEIVED, USED, SENT, COLUMNS };
+
+static const char *const titles[COLUMNS] = { "NEIGHBOUR", "PEER", "AS", "STATE", "FOR", "RCVD", "USED", "SENT" };
+
+static const char *cell(const json_t *peer, int column, char *buf, size_t size)
+{
+	static const char *const counts[] = { "received", "selected", "announced" };
+
+	switch (column) {
+	case NAME:
+		return cw_show_text(peer, "tunnel");
+	case PEER:
+		return cw_show_text(peer, "peer");
+	case AS:
+		snprintf(buf, size, "%" PRIu64, cw_show_count(peer, "asn"));
+		return buf;
+	case STATE:
+		return cw_show_text(peer, "state");
+	case FOR:
+		return cw_text_duration(cw_show_number(peer, "for-s"), buf, size);
+	default:
+		snprintf(buf, size, "%" PRIu64, sum(peer, counts[column - RECEIVED]));
+		return buf;
+	}
+}
+
+static void widen(size_t *width, const char *s)
+{
+	size_t n = cw_text_width(s);
+
+	*width = n > *width ? n : *width;
+}
+
+static void add_cell(struct cw_text *out, int column, const char *s, size_t width)
+{
+	if (column)
+		cw_text_add(out, "  ");
+	if (column >= RECEIVED)
+		for (size_t n = cw_text_width(s); n < width; n++)
+			cw_text_add(out, " ");
+	if (column == PEER)
+		cw_text_add_cut(out, s, width);
+	else
+		cw_text_add_safe(out, s, column >= RECEIVED ? 0 : width);
+}
+
+static size_t measure(const json_t *peers, size_t *widths)
+{
+	const json_t *peer;
+	char buf[CW_TEXT_SHORT];
+	size_t i, all = 2 * (COLUMNS - 1);
+
+	for (int c = 0; c < COLUMNS; c++) {
+		widths[c] = strlen(titles[c]);
+		json_array_foreach(peers, i, peer)
+			widen(&widths[c], cell(peer, c, buf, sizeof(buf)));
+		all += widths[c];
+	}
+	return all;
+}
+
 void cw_show_neighbours(struct cw_text *out, const json_t *answer, bool color)
 {
 	const json_t *peers = json_object_get(answer, "peers"), *peer;
-	size_t name_width = 9, peer_width = 4, i;
-	char text[512], when[CW_TEXT_SHORT];
+	size_t widths[COLUMNS], all = measure(peers, widths), i;
+	char text[1024];
 
-	json_array_foreach(peers, i, peer) {
-		size_t n = cw_text_width(cw_show_text(peer, "tunnel"));
-		size_t p = cw_text_width(cw_show_text(peer, "peer"));
+	if (all > CW_SHOW_COLUMNS && widths[PEER] > PEER_LEAST) {
+		size_t over = all - CW_SHOW_COLUMNS;
 
-		name_width = n > name_width ? n : name_width;
-		peer_width = p > peer_width ? p : peer_width;
+		widths[PEER] = widths[PEER] > PEER_LEAST + over ? widths[PEER] - over : PEER_LEAST;
 	}
-	snprintf(text, sizeof(text), "%-*s  %-*s  %-10s  %-12s  %-7s %8s %6s %6s\n", (int)name_width, "NEIGHBOUR",
-		(int)peer_width, "PEER", "AS", "STATE", "FOR", "RECEIVED", "USED", "SENT");
-	cw_text_add(out, text);
+	for (int c = 0; c < COLUMNS; c++)
+		add_cell(out, c, titles[c], widths[c]);
+	cw_text_add(out, "\n");
 	json_array_foreach(peers, i, peer) {
-		cw_text_add_safe(out, cw_show_text(peer, "tunnel"), name_width);
-		cw_text_add(out, "  ");
-		cw_text_add_safe(out, cw_show_text(peer, "peer"), peer_width);
-		snprintf(text, sizeof(text), "  %-10" PRId64 "  ", cw_show_number(peer, "asn"));
-		cw_text_add(out, text);
-		state(out, peer, color, 12);
-		snprintf(text, sizeof(text), "  %-7s %8" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n",
-			cw_text_duration(cw_show_number(peer, "for-s"), when, sizeof(when)),
-			sum(peer, "received"), sum(peer, "selected"), sum(peer, "announced"));
-		cw_text_add(out, text);
+		for (int c = 0; c < COLUMNS; c++) {
+			char buf[CW_TEXT_SHORT];
+
+			if (c == STATE) {
+				cw_text_add(out, "  ");
+				state(out, peer, color, widths[c]);
+			} else {
+				add_cell(out, c, cell(peer, c, buf, sizeof(buf)), widths[c]);
+			}
+		}
+		cw_text_add(out, "\n");
 		if (*why_not(peer, text, sizeof(text)))
-			line(out, 2, "%s", text);
+			line(out, 4, "%s", text);
 		if (*no_routes(peer))
-			line(out, 2, "%s", no_routes(peer));
+			line(out, 4, "%s", no_routes(peer));
 	}
 }
 
 /* ---- one neighbour ---- */
+
+static void add_word(struct cw_text *text, const char *word)
+{
+	if (text->len)
+		cw_text_add(text, ", ");
+	cw_text_add(text, word);
+}
 
 /* The words of those capabilities that an OPEN holds. */
 static void capabilities(struct cw_text *out, const char *whose, const json_t *caps)
@@ -164,31 +246,34 @@ static void capabilities(struct cw_text *out, const char *whose, const json_t *c
 		      { "enhanced-refresh", "enhanced refresh" },
 		      { "extended-message", "extended messages" },
 		      { "extended-next-hop", "IPv6 next hops" } };
-	char text[512] = "";
+	struct cw_text text = { 0 };
+	char buf[64];
 	const json_t *family;
-	size_t used = 0, i;
+	int64_t role = cw_show_number(caps, "role");
+	size_t i;
 
 	if (!json_is_object(caps))
 		return;
 	json_array_foreach(json_object_get(caps, "families"), i, family)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-			json_string_value(family));
+		add_word(&text, json_is_string(family) ? json_string_value(family) : "?");
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (cw_show_bool(caps, words[i].key) && used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
-				words[i].text);
+		if (cw_show_bool(caps, words[i].key))
+			add_word(&text, words[i].text);
 	}
-	if (cw_show_number(caps, "graceful-restart-s") >= 0 && used < sizeof(text))
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%sgraceful restart %" PRId64 "s",
-			used ? ", " : "", cw_show_number(caps, "graceful-restart-s"));
-	if (cw_show_number(caps, "role") >= 0 && used < sizeof(text)) {
+	if (cw_show_number(caps, "graceful-restart-s") >= 0) {
+		snprintf(buf, sizeof(buf), "graceful restart %" PRId64 "s",
+			cw_show_number(caps, "graceful-restart-s"));
+		add_word(&text, buf);
+	}
+	if (role >= 0) {
 		static const char *const roles[] = { "provider", "rs", "rs-client", "customer", "peer" };
-		int64_t role = cw_show_number(caps, "role");
 
-		snprintf(text + used, sizeof(text) - used, "%srole %s", used ? ", " : "",
-			role < 5 ? roles[role] : "unknown");
+		snprintf(buf, sizeof(buf), "role %s", role < 5 ? roles[role] : "unknown");
+		add_word(&text, buf);
 	}
-	field(out, whose, "%s", text);
+	field(out, whose, "%s", text.s ? text.s : "nothing");
+	out->failed |= text.failed;
+	cw_text_free(&text);
 }
 
 static void counts(struct cw_text *out, const json_t *peer)
@@ -212,13 +297,26 @@ static void counts(struct cw_text *out, const json_t *peer)
 	}
 }
 
-static void messages(struct cw_text *out, const char *name, const json_t *n)
+static void messages(struct cw_text *out, const char *name, const json_t *counts)
 {
-	field(out, name,
-		"%" PRIu64 " OPEN, %" PRIu64 " UPDATE, %" PRIu64 " KEEPALIVE, %" PRIu64 " NOTIFICATION, %" PRIu64
-		" ROUTE-REFRESH",
-		cw_show_count(n, "open"), cw_show_count(n, "update"), cw_show_count(n, "keepalive"),
-		cw_show_count(n, "notification"), cw_show_count(n, "route-refresh"));
+	static const struct {
+		const char *key, *text;
+	} kinds[] = { { "open", "OPEN" },
+		      { "update", "UPDATE" },
+		      { "keepalive", "KEEPALIVE" },
+		      { "notification", "NOTIFICATION" },
+		      { "route-refresh", "ROUTE-REFRESH" } };
+	struct cw_text text = { 0 };
+	char buf[48];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		snprintf(buf, sizeof(buf), "%" PRIu64 " %s", cw_show_count(counts, kinds[i].key), kinds[i].text);
+		if (cw_show_count(counts, kinds[i].key))
+			add_word(&text, buf);
+	}
+	field(out, name, "%s", text.s ? text.s : "no message");
+	out->failed |= text.failed;
+	cw_text_free(&text);
 }
 
 static void notification(struct cw_text *out, const char *name, const json_t *n)
@@ -227,8 +325,7 @@ static void notification(struct cw_text *out, const char *name, const json_t *n)
 
 	if (!json_is_object(n))
 		return;
-	field(out, name, "%s (%" PRId64 "/%" PRId64 ") at %s", cw_show_text(n, "text"), cw_show_number(n, "code"),
-		cw_show_number(n, "subcode"),
+	field(out, name, "%s, at %s", cw_show_text(n, "text"),
 		cw_text_time(cw_show_number(n, "at-wall-s"), when, sizeof(when)));
 	if (*cw_show_text(n, "data"))
 		line(out, FIELD, "octets %s", cw_show_text(n, "data"));
@@ -251,15 +348,16 @@ static void history(struct cw_text *out, const json_t *peer)
 
 static void one(struct cw_text *out, const json_t *peer, bool color)
 {
-	char text[512], when[CW_TEXT_SHORT];
+	char text[1024], when[CW_TEXT_SHORT];
 
 	cw_text_add_safe(out, cw_show_text(peer, "tunnel"), 0);
 	cw_text_add(out, ": ");
 	state(out, peer, color, 0);
-	snprintf(text, sizeof(text), " for %s, since %s\n",
-		cw_text_duration(cw_show_number(peer, "for-s"), when, sizeof(when)),
-		cw_text_time(cw_show_number(peer, "since-wall-s"), text + 400, 100));
-	cw_text_add(out, text);
+	cw_text_add(out, " for ");
+	cw_text_add(out, cw_text_duration(cw_show_number(peer, "for-s"), when, sizeof(when)));
+	cw_text_add(out, ", since ");
+	cw_text_add(out, cw_text_time(cw_show_number(peer, "since-wall-s"), when, sizeof(when)));
+	cw_text_add(out, "\n");
 	if (*why_not(peer, text, sizeof(text)))
 		field(out, "why", "%s", text);
 	field(out, "peer", "%s, AS %" PRId64 "%s%s", cw_show_text(peer, "peer"), cw_show_number(peer, "asn"),
@@ -279,7 +377,7 @@ static void one(struct cw_text *out, const json_t *peer, bool color)
 	capabilities(out, "it offers", json_object_get(peer, "peer-capabilities"));
 	counts(out, peer);
 	if (*no_routes(peer))
-		line(out, FIELD, "%s", no_routes(peer));
+		field(out, "", "%s", no_routes(peer));
 	messages(out, "in", json_object_get(peer, "messages-in"));
 	messages(out, "out", json_object_get(peer, "messages-out"));
 	notification(out, "we said", json_object_get(peer, "notification-sent"));
@@ -302,77 +400,4 @@ void cw_show_neighbour(struct cw_text *out, const json_t *answer, bool color)
 			cw_text_add(out, "\n");
 		one(out, peer, color);
 	}
-}
-
-/* ---- routes ---- */
-
-static void path_text(const json_t *path, char *buf, size_t size)
-{
-	const json_t *e, *in;
-	size_t i, k, used = 0;
-
-	buf[0] = '\0';
-	json_array_foreach(path, i, e) {
-		if (used >= size)
-			return;
-		if (json_is_array(e)) {
-			used += (size_t)snprintf(buf + used, size - used, "%s{", used ? " " : "");
-			json_array_foreach(e, k, in) {
-				if (used < size)
-					used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, k ? " " : "",
-						(int64_t)json_integer_value(in));
-			}
-			if (used < size)
-				used += (size_t)snprintf(buf + used, size - used, "}");
-		} else if (json_is_integer(e)) {
-			used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64, used ? " " : "",
-				(int64_t)json_integer_value(e));
-		} else {
-			used += (size_t)snprintf(buf + used, size - used, " ...");
-		}
-	}
-}
-
-static const char *mark(const json_t *route, bool advertised)
-{
-	if (advertised)
-		return cw_show_bool(route, "best") ? " " : "!";
-	if (cw_show_bool(route, "best"))
-		return cw_show_bool(route, "own") || cw_show_bool(route, "installed") ? "*" : "!";
-	return cw_show_bool(route, "multipath") ? "=" : " ";
-}
-
-void cw_show_routes(struct cw_text *out, const json_t *answer, bool advertised)
-{
-	const json_t *routes = json_object_get(answer, "routes"), *route;
-	char text[700], path[400];
-	size_t i;
-
-	if (json_array_size(routes) == 0) {
-		cw_text_add(out, "no route\n");
-		return;
-	}
-	snprintf(text, sizeof(text), "  %-20s %-15s %-15s %6s  %s\n", "PREFIX", "NEXT HOP", "NEIGHBOUR", "MED",
-		"AS PATH");
-	cw_text_add(out, text);
-	json_array_foreach(routes, i, route) {
-		int64_t med = cw_show_number(route, "med");
-		char number[24] = "";
-
-		if (med >= 0)
-			snprintf(number, sizeof(number), "%" PRId64, med);
-		path_text(json_object_get(route, "as-path"), path, sizeof(path));
-		snprintf(text, sizeof(text), "%s %-20s %-15s %-15s %6s  %s\n", mark(route, advertised),
-			cw_show_text(route, "prefix"), cw_show_text(route, "next-hop"),
-			cw_show_bool(route, "own") ? "(own)" : cw_show_text(route, "tunnel"), number, path);
-		cw_text_add(out, text);
-		if (*cw_show_text(route, "why-not"))
-			line(out, 4, "not used: %s", cw_show_text(route, "why-not"));
-		else if (!advertised && cw_show_bool(route, "best") && !cw_show_bool(route, "own") &&
-			 !cw_show_bool(route, "installed"))
-			line(out, 4, "the best, but not in the kernel");
-		if (cw_show_bool(route, "stale"))
-			line(out, 4, "kept from the last session");
-	}
-	cw_text_add(out, advertised ? "" : "* in use, = used beside it\n");
 }

@@ -8,6 +8,7 @@
 #define CW_CLI_SHOW_BGP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cw_text;
 struct json_t;
@@ -18,7 +19,16 @@ void cw_show_neighbours(struct cw_text *out, const struct json_t *answer, bool c
 /* All there is to know of each neighbour in the answer. */
 void cw_show_neighbour(struct cw_text *out, const struct json_t *answer, bool color);
 
-/* advertised: they are what a neighbour has from us. */
-void cw_show_routes(struct cw_text *out, const struct json_t *answer, bool advertised);
+/* How wide the columns of the last page were; begin with zeros. */
+struct cw_show_columns {
+	size_t prefix, hop, name, med;
+	bool six, below, again; /* IPv6; AS paths stand on lines of their own; a table was begun */
+};
+
+/* One page of routes. advertised: they are what a neighbour has from us. A header stands before the first, and
+ * where the columns change. */
+void cw_show_routes(struct cw_text *out, const struct json_t *answer, bool advertised, struct cw_show_columns *columns);
+/* What the marks mean, or that there is no route. */
+void cw_show_routes_end(struct cw_text *out, bool advertised, const struct cw_show_columns *columns);
 
 #endif

@@ -209,10 +209,20 @@ static void say_standby(const json_t *tunnel, char *buf, size_t size)
 			cw_show_text(json_object_get(route, "by"), "interface"));
 }
 
+/* IKE and child are content, and still no route comes. */
+static void say_bgp(const json_t *tunnel, char *buf, size_t size)
+{
+	const json_t *bgp = json_object_get(tunnel, "bgp");
+
+	if (is_up(tunnel) && *cw_show_text(bgp, "why"))
+		snprintf(buf, size, "no BGP session with %s: %s; see causewayctl bgp", cw_show_text(bgp, "peer"),
+			cw_show_text(bgp, "state"));
+}
+
 const char *cw_show_path(const json_t *tunnel, size_t i, char *buf, size_t size)
 {
 	static void (*const say[CW_SHOW_PATHS])(const json_t *tunnel, char *buf, size_t size) = {
-		say_shadowed, say_missing, say_gaps, say_one_way, say_standby,
+		say_shadowed, say_missing, say_gaps, say_one_way, say_standby, say_bgp,
 	};
 
 	buf[0] = '\0';

@@ -278,6 +278,27 @@ static void add_cause(
 		detail, detail[0] ? ")" : "");
 }
 
+static void add_bgp(struct cw_text *out, const json_t *tunnel)
+{
+	const json_t *bgp = json_object_get(tunnel, "bgp");
+	bool up = strcmp(cw_show_text(bgp, "state"), "established") == 0;
+	char age[CW_TEXT_SHORT];
+
+	if (!json_is_object(bgp))
+		return;
+	cw_text_duration(cw_show_number(bgp, "for-s"), age, sizeof(age));
+	if (up)
+		row(out, "BGP",
+			"established with %s for %s; %" PRIu64 " prefixes received, %" PRIu64 " used, %" PRIu64 " sent",
+			cw_show_text(bgp, "peer"), age, cw_show_count(bgp, "received"),
+			cw_show_count(bgp, "selected"), cw_show_count(bgp, "announced"));
+	else
+		row(out, "BGP", "no session with %s: %s for %s", cw_show_text(bgp, "peer"),
+			cw_show_text(bgp, "state"), age);
+	if (*cw_show_text(bgp, "why"))
+		row(out, "", "%s", cw_show_text(bgp, "why"));
+}
+
 static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
 {
 	const json_t *cause = json_object_get(tunnel, "cause");
@@ -340,6 +361,7 @@ static void add_tunnel(struct cw_text *out, const json_t *tunnel, bool color)
 	add_ike(out, tunnel);
 	add_children(out, tunnel);
 	add_interface(out, tunnel);
+	add_bgp(out, tunnel);
 	add_history(out, tunnel);
 }
 

@@ -29,7 +29,7 @@ void cw_show_state(struct cw_text *out, const struct json_t *tunnel, bool color,
  */
 void cw_show_notes(struct cw_text *out, const struct json_t *answer, bool color);
 
-#define CW_SHOW_PATHS 5 /* things that may be said of a data path */
+#define CW_SHOW_PATHS 6 /* things that may be said of a data path */
 #define CW_SHOW_PATH 256 /* enough for each */
 
 /* What is wrong with a tunnel's data path, or worth a word, whatever IKE thinks of it: thing i, or "". Returns

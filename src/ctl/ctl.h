@@ -8,9 +8,11 @@
  *   {"cmd":"rekey","tunnel":"NAME","what":"ike"|"child"}
  *   {"cmd":"log","lines":N?}   {"cmd":"version"}
  *   {"cmd":"bgp","peer":"P"?}   {"cmd":"bgp-refresh"|"bgp-reset","peer":"P"}
- *   {"cmd":"routes","prefix":"…"?,"best":true | "received":"P" | "advertised":"P","after":"…"?,"max":N?}
+ *   {"cmd":"routes","prefix":"…"?,"best":true | "received":"P" | "advertised":"P","after":"…"?,"max":N?,
+ *    "attributes":true?}
  * P: a tunnel's name or its neighbour's address. Routes come in pages: "after" of an answer, unless it is null, goes
- * into the next request.
+ * into the next request. With "attributes" each route has the octets of its path attributes in hex, in the order of
+ * their codes and without NEXT_HOP and MP_REACH_NLRI: for MRT.
  * tunnel: for status a site's name will do too, and means all of its tunnels. The end of what the
  * client sends ends a request as a newline does; what follows the newline is not read.
  *

@@ -49,15 +49,18 @@ static bool put(json_t *object, const char *key, json_t *value)
 static json_t *hex(const uint8_t *bytes, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";
-	char buf[2 * CW_BGP_VIEW_DATA_MAX + 1];
+	char *buf = malloc(2 * n + 1);
+	json_t *out;
 
-	n = n < CW_BGP_VIEW_DATA_MAX ? n : CW_BGP_VIEW_DATA_MAX;
+	if (!buf)
+		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		buf[2 * i] = digits[bytes[i] >> 4];
 		buf[2 * i + 1] = digits[bytes[i] & 15];
 	}
-	buf[2 * n] = '\0';
-	return json_string(buf);
+	out = json_stringn(buf, 2 * n);
+	free(buf);
+	return out;
 }
 
 static json_t *notification(const struct cw_bgp_view_notification *n)
@@ -66,7 +69,7 @@ static json_t *notification(const struct cw_bgp_view_notification *n)
 		return json_null();
 	return json_pack("{s:I, s:i, s:i, s:b, s:o, s:I, s:o}", "at-wall-s", (json_int_t)n->at_wall_s,
 		"code", n->code, "subcode", n->subcode, "hard", n->hard, "data",
-		hex(n->data, n->n_data), "data-length", (json_int_t)n->n_data, "text", text(n->text));
+		hex(n->data, n->n_data < sizeof(n->data) ? n->n_data : sizeof(n->data)), "data-length", (json_int_t)n->n_data, "text", text(n->text));
 }
 
 static json_t *cause(enum cw_bgp_cause c, const char *detail)
@@ -79,13 +82,12 @@ static json_t *cause(enum cw_bgp_cause c, const char *detail)
 
 static json_t *caps(bool there, const struct cw_bgp_caps *c)
 {
-	json_t *families = json_array(), *codes = json_array();
+	json_t *families, *codes;
 
-	if (!there) {
-		json_decref(families);
-		json_decref(codes);
+	if (!there)
 		return json_null();
-	}
+	families = json_array();
+	codes = json_array();
 	for (int f = 0; f < CW_BGP_FAMILIES; f++) {
 		if (c->mp[f] || (!c->mp_any && f == CW_BGP_IPV4))
 			json_array_append_new(families, json_string(cw_bgp_family_name((enum cw_bgp_family)f)));
@@ -250,12 +252,11 @@ static json_t *words(const char *s)
 	return out;
 }
 
-static json_t *route(const struct cw_bgp_route_view *v)
+static json_t *route(const struct cw_bgp_route_view *v, bool attributes)
 {
 	static const char *const origins[] = { "igp", "egp", "incomplete" };
 	char prefix[CW_PREFIX_TEXT_MAX];
-
-	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}",
+	json_t *out = json_pack("{s:s, s:b, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}",
 		"prefix", cw_prefix_print(&v->prefix, prefix, sizeof(prefix)), "own", v->own, "tunnel",
 		text(v->neighbour), "from", addr(&v->from), "next-hop", addr(&v->next_hop), "best", v->best,
 		"multipath", v->multipath, "stale", v->stale, "installed", v->installed, "refused",
@@ -265,10 +266,16 @@ static json_t *route(const struct cw_bgp_route_view *v)
 		v->has_local_pref ? json_integer(v->local_pref) : json_null(), "as-path",
 		as_path(v->as_path), "communities", words(v->communities), "large-communities",
 		words(v->large_communities));
+
+	if (!out || !attributes || put(out, "attributes", hex(v->attrs.p, v->attrs.n)))
+		return out;
+	json_decref(out);
+	return NULL;
 }
 
 struct page {
 	json_t *list;
+	bool attributes;
 	bool ok;
 };
 
@@ -276,7 +283,7 @@ static void add_route(void *arg, const struct cw_bgp_route_view *v)
 {
 	struct page *p = arg;
 
-	if (json_array_append_new(p->list, route(v)) != 0)
+	if (json_array_append_new(p->list, route(v, p->attributes)) != 0)
 		p->ok = false;
 }
 
@@ -284,7 +291,7 @@ static json_t *answer_routes(const struct cw_ctl_request *req, const struct cw_c
 	enum cw_rc *ret_rc, char *reterr, size_t size)
 {
 	struct cw_bgp_route_query query = req->query;
-	struct page page = { .list = json_array(), .ok = true };
+	struct page page = { .list = json_array(), .attributes = req->attributes, .ok = true };
 	char after[CW_PREFIX_TEXT_MAX];
 	bool more;
 

@@ -145,7 +145,7 @@ static enum cw_rc parse_prefix(const char *key, const json_t *value, struct cw_p
 	return CW_OK;
 }
 
-/* "received" and "advertised" name a neighbour, "best" is true. */
+/* "received" and "advertised" name a neighbour, "best" and "attributes" are true. */
 static enum cw_rc parse_routes(const char *key, const json_t *value, struct cw_ctl_request *req,
 	char *reterr, size_t size)
 {
@@ -172,6 +172,10 @@ static enum cw_rc parse_routes(const char *key, const json_t *value, struct cw_c
 		snprintf(reterr, size, "\"best\" must be true");
 		return CW_E_INVALID;
 	}
+	if (strcmp(key, "attributes") == 0 && json_is_true(value)) {
+		req->attributes = true;
+		return CW_OK;
+	}
 	if (strcmp(key, "prefix") == 0)
 		return parse_prefix(key, value, &req->query.prefix, &req->query.has_prefix, reterr, size);
 	if (strcmp(key, "after") == 0)
@@ -180,7 +184,9 @@ static enum cw_rc parse_routes(const char *key, const json_t *value, struct cw_c
 		req->query.max = (size_t)n;
 		return CW_OK;
 	}
-	if (strcmp(key, "max") == 0)
+	if (strcmp(key, "attributes") == 0)
+		snprintf(reterr, size, "\"attributes\" must be true");
+	else if (strcmp(key, "max") == 0)
 		snprintf(reterr, size, "\"max\" must be a whole number from 1 to %d", CW_CTL_ROUTES_MAX);
 	else
 		snprintf(reterr, size, "command \"routes\" has no member \"%.32s\"", key);

@@ -42,6 +42,7 @@ struct cw_ctl_request {
 	size_t lines;                        /* LOG */
 	char peer[CW_TUNNEL_NAME_MAX + 1];   /* BGP...: a tunnel's name or an address; "": none named */
 	struct cw_bgp_route_query query;     /* ROUTES */
+	bool attributes;                     /* ROUTES: with the octets of each route's attributes */
 };
 
 const char *cw_ctl_cmd_name(enum cw_ctl_cmd cmd);

@@ -326,6 +326,23 @@ static json_t *step_json(const struct cw_view_step *step)
 	return object_end(&o);
 }
 
+static json_t *bgp_json(const struct cw_view_bgp *bgp)
+{
+	struct object o;
+
+	if (bgp->peer.family == CW_FAMILY_NONE)
+		return json_null();
+	o = object_new();
+	put_addr(&o, "peer", &bgp->peer);
+	put_text(&o, "state", bgp->state);
+	put_seconds(&o, "for-s", bgp->for_s);
+	put_count(&o, "received", bgp->received);
+	put_count(&o, "selected", bgp->selected);
+	put_count(&o, "announced", bgp->announced);
+	put_text(&o, "why", bgp->why);
+	return object_end(&o);
+}
+
 static void append(struct object *o, json_t *list, json_t *value)
 {
 	if (json_array_append_new(list, value) != 0)
@@ -376,6 +393,7 @@ json_t *cw_ctl_show_tunnel(const struct cw_tunnel_view *view)
 	put_count(&o, "n-children-wanted", view->n_children_wanted);
 	put(&o, "interface", interface_json(view));
 	put_lists(&o, view);
+	put(&o, "bgp", bgp_json(&view->bgp));
 	put_count(&o, "bytes-in", view->bytes_in);
 	put_count(&o, "bytes-out", view->bytes_out);
 	put_count(&o, "packets-in", view->packets_in);

@@ -13,12 +13,20 @@ libcw_ctl_a_SOURCES = \
 libcw_ctl_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 
 cw_ctl_tests = \
+	tests/unit/test_ctl_bgp \
 	tests/unit/test_ctl_request \
 	tests/unit/test_ctl_server \
 	tests/unit/test_ctl_show
 check_PROGRAMS += $(cw_ctl_tests)
 TESTS += $(cw_ctl_tests)
 cw_ctl_test_libs = libcw_ctl.a libcw_io.a libcw_tunnel.a libcw_bgp.a libcw_wire.a libcw_base.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_ctl_bgp_SOURCES = \
+	tests/unit/test_ctl_bgp.c \
+	tests/unit/ctl_sample.c \
+	tests/unit/ctl_sample.h
+tests_unit_test_ctl_bgp_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ctl_bgp_LDADD = $(cw_ctl_test_libs)
 
 tests_unit_test_ctl_request_SOURCES = \
 	tests/unit/test_ctl_request.c \

@@ -5,6 +5,7 @@
  */
 #include "daemon/gateway_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,51 @@ void cw_gateway_bgp_nets(struct cw_gateway *gw)
 }
 
 /* ---- for the control socket ---- */
+
+/* Field case BL-135: which of the three layers is it? IKE and the child are told of already. */
+static void say_why(const struct slot *s, const struct cw_bgp_peer_view *p, char *buf, size_t size)
+{
+	enum cw_bgp_cause cause = p->last_error ? p->last_error : p->cause;
+	const char *detail = p->last_error ? p->last_error_text : p->why;
+	char peer[CW_ADDR_TEXT_MAX], local[CW_ADDR_TEXT_MAX];
+
+	if (cause == CW_BGP_CAUSE_NONE)
+		return;
+	cw_addr_print(&s->conf->bgp.peer, peer, sizeof(peer));
+	cw_addr_print(&s->conf->bgp.local, local, sizeof(local));
+	if (cause == CW_BGP_CAUSE_CONNECT_FAILED &&
+	    (strcmp(detail, "no answer") == 0 || strcmp(detail, "Connection timed out") == 0))
+		snprintf(buf, size,
+			 "IKE and child are up, but %s answers no SYN over %s: do the selectors take in %s and %s, "
+			 "and are these the addresses inside the tunnel that the peer has too?",
+			 peer, s->conf->ifname, local, peer);
+	else
+		snprintf(buf, size, "%s%s%s%s%s%s", cw_bgp_cause_text(cause), *detail ? " (" : "", detail,
+			 *detail ? ")" : "", *cw_bgp_cause_remedy(cause) ? "; " : "", cw_bgp_cause_remedy(cause));
+}
+
+void cw_gateway_bgp_view(const struct cw_gateway *gw, const struct slot *s, struct cw_view_bgp *ret_bgp)
+{
+	struct cw_bgp_neighbour_view *v;
+
+	*ret_bgp = (struct cw_view_bgp){ 0 };
+	v = s->neighbour && gw->speaker ? malloc(sizeof(*v)) : NULL;
+	if (!v)
+		return;
+	cw_speaker_view(gw->speaker, s->neighbour - 1, v);
+	ret_bgp->peer = s->conf->bgp.peer;
+	ret_bgp->established = v->peer.state == CW_BGP_STATE_ESTABLISHED;
+	snprintf(ret_bgp->state, sizeof(ret_bgp->state), "%s", cw_bgp_state_name(v->peer.state));
+	ret_bgp->for_s = v->peer.for_s;
+	for (int f = 0; f < CW_BGP_FAMILIES; f++) {
+		ret_bgp->received += v->routes[f].received;
+		ret_bgp->selected += v->routes[f].selected;
+		ret_bgp->announced += v->routes[f].announced;
+	}
+	if (!ret_bgp->established && v->net_up)
+		say_why(s, &v->peer, ret_bgp->why, sizeof(ret_bgp->why));
+	free(v);
+}
 
 static const char *off(void *arg)
 {

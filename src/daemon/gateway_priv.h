@@ -207,6 +207,8 @@ enum cw_rc cw_gateway_bgp_new(struct cw_gateway *gw, uint64_t seed, char *reterr
 /* Tells the speaker which ways are there. After the routes are set. */
 void cw_gateway_bgp_nets(struct cw_gateway *gw);
 void cw_gateway_bgp_port(struct cw_ctl_port *port);
+/* The session over one tunnel, for its view. */
+void cw_gateway_bgp_view(const struct cw_gateway *gw, const struct slot *s, struct cw_view_bgp *ret_bgp);
 
 /* ---- gateway_sample.c ---- */
 

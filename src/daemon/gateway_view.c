@@ -101,6 +101,7 @@ static void tunnel_view(void *arg, size_t i, struct cw_tunnel_view *v)
 	v->one_way_s = cw_gateway_one_way_s(gw, s);
 	v->n_gaps = cw_gateway_gaps(gw, s, v->gaps, CW_VIEW_GAPS_MAX);
 	cw_gateway_ways_view(gw, s, v);
+	cw_gateway_bgp_view(gw, s, &v->bgp);
 	/* IKE may be content, but nothing can pass. */
 	if (v->has_link && !s->link_ok && v->state == CW_TUNNEL_UP) {
 		v->cause = CW_CAUSE_KERNEL;

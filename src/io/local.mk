@@ -26,7 +26,8 @@ cw_io_tests = \
 	tests/unit/test_notify \
 	tests/unit/test_priv \
 	tests/unit/test_resolve \
-	tests/unit/test_source
+	tests/unit/test_source \
+	tests/unit/test_tcp
 check_PROGRAMS += $(cw_io_tests)
 TESTS += $(cw_io_tests)
 
@@ -53,3 +54,7 @@ tests_unit_test_resolve_LDADD = libcw_io.a libcw_base.a $(CMOCKA_LIBS)
 tests_unit_test_source_SOURCES = tests/unit/test_source.c
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_source_LDADD = libcw_io.a libcw_base.a $(CMOCKA_LIBS)
+
+tests_unit_test_tcp_SOURCES = tests/unit/test_tcp.c
+tests_unit_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tcp_LDADD = libcw_io.a libcw_base.a $(CMOCKA_LIBS)

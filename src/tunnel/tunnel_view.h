@@ -75,6 +75,16 @@ struct cw_view_gap {
 	struct cw_prefix ours, theirs; /* family NONE: any */
 };
 
+/* The BGP session over the tunnel, in short. */
+struct cw_view_bgp {
+	struct cw_addr peer; /* family NONE: no neighbour of ours is there */
+	bool established;
+	char state[16]; /* "open-sent" */
+	int64_t for_s;
+	uint32_t received, selected, announced; /* prefixes */
+	char why[512]; /* not established though the tunnel is up: what is wrong, and what to look at; else "" */
+};
+
 struct cw_tunnel_view {
 	char name[CW_TUNNEL_NAME_MAX + 1];
 	char site[CW_NAME_MAX + 1];
@@ -116,6 +126,8 @@ struct cw_tunnel_view {
 	/* Up, and no CHILD_SA covers these. n_gaps counts them all. */
 	struct cw_view_gap gaps[CW_VIEW_GAPS_MAX];
 	size_t n_gaps;
+
+	struct cw_view_bgp bgp;
 
 	/* Newest first. */
 	struct cw_view_step history[CW_VIEW_HISTORY_MAX];

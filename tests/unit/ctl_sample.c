@@ -114,6 +114,8 @@ static void up(struct cw_tunnel_view *v)
 	add_step(v, 11520, CW_TUNNEL_CONNECTING, CW_TUNNEL_UP, CW_CAUSE_NONE);
 	add_step(v, 11522, CW_TUNNEL_WAITING, CW_TUNNEL_CONNECTING, CW_CAUSE_NONE);
 	add_step(v, 11700, CW_TUNNEL_CONNECTING, CW_TUNNEL_WAITING, CW_CAUSE_NO_ANSWER);
+	v->bgp = (struct cw_view_bgp){ .peer = addr("169.254.21.1"), .established = true, .state = "established",
+		.for_s = 11400, .received = 14, .selected = 11, .announced = 3 };
 	v->bytes_in = 5368709120;
 	v->bytes_out = 402653184;
 	v->packets_in = 3801438;
@@ -253,6 +255,213 @@ void sample_gateway(struct cw_gateway_view *v)
 	};
 }
 
+/* ---- BGP ---- */
+
+static void established(struct cw_bgp_neighbour_view *v)
+{
+	struct cw_bgp_peer_view *p = &v->peer;
+
+	p->state = CW_BGP_STATE_ESTABLISHED;
+	p->for_s = 11400;
+	p->since_wall_s = SAMPLE_NOW - 11400;
+	p->times_up = 2;
+	p->ours = true;
+	p->hold_s = 180;
+	p->keepalive_s = 60;
+	p->hold_left_s = 171;
+	p->keepalive_left_s = 12;
+	p->peer_id = 0xa9fe1501;
+	p->as4 = p->gr = true;
+	p->has_our_caps = p->has_peer_caps = true;
+	p->our_caps = (struct cw_bgp_caps){ .mp_any = true, .mp = { true, true }, .refresh = true, .as4 = true,
+		.enhanced_refresh = true, .ext_message = true, .ext_next_hop = true, .gr = true, .gr_time_s = 120,
+		.n_codes = 3, .codes = { 1, 2, 65 } };
+	p->peer_caps = (struct cw_bgp_caps){ .mp_any = true, .mp = { true, false }, .refresh = true, .as4 = true,
+		.role = true, .role_value = 3 };
+	p->family[CW_BGP_IPV4] = (struct cw_bgp_view_family){ .offered = true, .agreed = true, .eor_in = true,
+		.stale_left_s = -1 };
+	p->family[CW_BGP_IPV6] = (struct cw_bgp_view_family){ .offered = true, .stale_left_s = -1 };
+	v->routes[CW_BGP_IPV4] = (struct cw_bgp_view_routes){ .received = 14, .accepted = 12, .selected = 11,
+		.announced = 3, .surplus = 1, .refused = { [1] = 1, [3] = 1 } };
+	p->messages.in[CW_BGP_UPDATE] = 9;
+	p->messages.in[CW_BGP_KEEPALIVE] = 190;
+	p->messages.out[CW_BGP_OPEN] = 2;
+	p->messages.out[CW_BGP_KEEPALIVE] = 191;
+	p->last_error = CW_BGP_CAUSE_NOTIFICATION;
+	p->last_error_wall_s = SAMPLE_NOW - 11460;
+	COPY(p->last_error_text, "Cease, Administrative Shutdown (6/2): maintenance");
+	p->received = (struct cw_bgp_view_notification){ .present = true, .at_wall_s = SAMPLE_NOW - 11460, .code = 6,
+		.subcode = 2, .data = { 11, 'm', 'a', 'i', 'n', 't', 'e', 'n', 'a', 'n', 'c', 'e' }, .n_data = 12 };
+	COPY(p->received.text, "Cease, Administrative Shutdown (6/2): maintenance");
+	v->attrs_discarded = 2;
+	v->treated_as_withdrawn = 1;
+	COPY(v->last_fault, "ORIGIN has the value 7: octets 40010107");
+	p->history[0] = (struct cw_bgp_view_step){ SAMPLE_NOW - 11400, CW_BGP_STATE_OPEN_CONFIRM,
+		CW_BGP_STATE_ESTABLISHED, CW_BGP_CAUSE_NONE };
+	p->history[1] = (struct cw_bgp_view_step){ SAMPLE_NOW - 11460, CW_BGP_STATE_ESTABLISHED, CW_BGP_STATE_IDLE,
+		CW_BGP_CAUSE_NOTIFICATION };
+	p->n_history = 2;
+}
+
+void sample_neighbour(size_t i, struct cw_bgp_neighbour_view *v)
+{
+	static const struct {
+		const char *name, *site, *peer, *local;
+		uint32_t asn;
+	} rows[SAMPLE_NEIGHBOURS] = {
+		{ "azure-weu-1", "azure-weu", "169.254.21.1", "169.254.21.2", 65515 },
+		{ "azure-weu-2", "azure-weu", "169.254.22.1", "169.254.22.2", 65515 },
+		{ "branch", "branch", "2001:db8:7777:8888:9999:aaaa:bbbb:cccc", "2001:db8:7::2", 4200000001 },
+		{ "lab", "lab", "10.99.0.1", "10.99.0.2", 64512 },
+	};
+	struct cw_bgp_peer_view *p = &v->peer;
+
+	assert_true(i < SAMPLE_NEIGHBOURS);
+	*v = (struct cw_bgp_neighbour_view){ .net_up = i != 3, .own_networks = true };
+	COPY(p->conf.name, rows[i].name);
+	COPY(v->site, rows[i].site);
+	snprintf(v->ifname, sizeof(v->ifname), "cw-%s", rows[i].name);
+	p->conf.remote = addr(rows[i].peer);
+	p->conf.local = addr(rows[i].local);
+	p->conf.remote_asn = rows[i].asn;
+	p->conf.local_asn = 64999;
+	p->conf.router_id = 0x0a000004;
+	p->next_try_in_s = p->hold_left_s = p->keepalive_left_s = p->send_hold_left_s = p->restart_left_s = -1;
+	p->for_s = 125;
+	p->since_wall_s = SAMPLE_NOW - 125;
+	switch (i) {
+	case 0:
+		established(v);
+		break;
+	case 1:
+		p->state = CW_BGP_STATE_CONNECT;
+		p->last_error = CW_BGP_CAUSE_CONNECT_FAILED;
+		COPY(p->last_error_text, "no answer");
+		p->last_error_wall_s = SAMPLE_NOW - 5;
+		p->failures = 3;
+		break;
+	case 2:
+		p->wait = CW_BGP_WAIT_PREFIXES;
+		p->cause = p->last_error = CW_BGP_CAUSE_PREFIX_LIMIT;
+		COPY(p->why, "limit 4000, got 4001");
+		COPY(p->last_error_text, p->why);
+		p->sent = (struct cw_bgp_view_notification){ .present = true, .at_wall_s = SAMPLE_NOW - 125, .code = 6,
+			.subcode = 1 };
+		COPY(p->sent.text, "Cease, Maximum Number of Prefixes Reached (6/1)");
+		break;
+	default:
+		p->wait = CW_BGP_WAIT_NET;
+		p->cause = CW_BGP_CAUSE_NET_DOWN;
+		break;
+	}
+}
+
+void sample_route(size_t i, struct cw_bgp_route_view *v)
+{
+	static const struct {
+		const char *prefix, *hop, *name, *why, *path;
+		bool best, multipath, installed, stale;
+	} rows[SAMPLE_ROUTES] = {
+		{ "10.10.0.0/16", NULL, NULL, "", "", .best = true },
+		{ "10.20.0.0/16", "169.254.21.1", "azure-weu-1", "", "65515", .best = true, .installed = true },
+		{ "10.20.0.0/16", "169.254.22.1", "azure-weu-2", "longer AS path", "65515 65515 65515",
+			.best = false },
+		{ "10.21.0.0/24", "169.254.21.1", "azure-weu-1", "", "65515 {64512 64513}", .best = true },
+		{ "10.22.0.0/24", "169.254.22.1", "azure-weu-2", "", "65515", .multipath = true, .installed = true,
+			.stale = true },
+		{ "203.0.113.128/25", "169.254.22.1", "azure-weu-2", "accept does not name it",
+			"4200000001 4200000002 4200000003 4200000004 4200000005", .best = false },
+		{ "2001:db8:1234:5678:9abc:def0:1234:0/112", "2001:db8:7777:8888:9999:aaaa:bbbb:cccc", "branch", "",
+			"4200000001 65001", .best = true, .installed = true },
+	};
+	static const uint8_t attrs[] = { 0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xff, 0xeb };
+
+	assert_true(i < SAMPLE_ROUTES);
+	*v = (struct cw_bgp_route_view){ .prefix = prefix(rows[i].prefix), .own = !rows[i].name,
+		.best = rows[i].best, .multipath = rows[i].multipath, .installed = rows[i].installed,
+		.stale = rows[i].stale, .has_med = i == 2, .med = 100, .refused = i == 5 };
+	if (rows[i].name)
+		COPY(v->neighbour, rows[i].name);
+	if (rows[i].hop)
+		v->next_hop = v->from = addr(rows[i].hop);
+	COPY(v->why_not, rows[i].why);
+	COPY(v->as_path, rows[i].path);
+	COPY(v->communities, i == 1 ? "65515:1 no-export" : "");
+	v->attrs = (struct cw_span){ .p = attrs, .n = sizeof(attrs) };
+}
+
+static const char *port_bgp_off(void *arg)
+{
+	return ((struct sample *)arg)->n_neighbours ? NULL : "no tunnel has a bgp-peer";
+}
+
+static size_t port_bgp_count(void *arg)
+{
+	return ((struct sample *)arg)->n_neighbours;
+}
+
+static void port_bgp_view(void *arg, size_t i, struct cw_bgp_neighbour_view *ret_view)
+{
+	(void)arg;
+	sample_neighbour(i, ret_view);
+}
+
+static enum cw_rc port_bgp_find(void *arg, const char *name, size_t *ret_i)
+{
+	static struct cw_bgp_neighbour_view view;
+	char text[CW_ADDR_TEXT_MAX];
+
+	for (size_t i = 0; i < ((struct sample *)arg)->n_neighbours; i++) {
+		sample_neighbour(i, &view);
+		if (strcmp(view.peer.conf.name, name) != 0 &&
+			strcmp(cw_addr_print(&view.peer.conf.remote, text, sizeof(text)), name) != 0)
+			continue;
+		*ret_i = i;
+		return CW_OK;
+	}
+	return CW_E_NOT_FOUND;
+}
+
+static void port_bgp_reset(void *arg, size_t i, enum cw_bgp_reset reset)
+{
+	struct sample *s = arg;
+
+	s->reset_i = i;
+	s->resets[reset]++;
+}
+
+static bool same_prefix(const struct cw_prefix *a, const struct cw_prefix *b)
+{
+	return a->len == b->len && cw_addr_equal(&a->addr, &b->addr);
+}
+
+static bool port_bgp_routes(void *arg, struct cw_bgp_route_query *query,
+	void (*fn)(void *fn_arg, const struct cw_bgp_route_view *view), void *fn_arg)
+{
+	static struct cw_bgp_route_view view;
+	struct sample *s = arg;
+	size_t n = 0, i = 0;
+
+	s->query = *query;
+	for (; query->has_after && i < SAMPLE_ROUTES; i++) {
+		sample_route(i, &view);
+		if (same_prefix(&view.prefix, &query->after)) {
+			while (++i < SAMPLE_ROUTES && (sample_route(i, &view), same_prefix(&view.prefix, &query->after)))
+				;
+			break;
+		}
+	}
+	for (; i < SAMPLE_ROUTES; i++) {
+		sample_route(i, &view);
+		if (!(n && same_prefix(&view.prefix, &query->after)) && n++ == query->max)
+			return true;
+		query->has_after = true;
+		query->after = view.prefix;
+		fn(fn_arg, &view);
+	}
+	return false;
+}
+
 static void port_gateway(void *arg, struct cw_gateway_view *ret_view)
 {
 	(void)arg;
@@ -311,6 +520,12 @@ struct cw_ctl_port sample_port(struct sample *sample)
 		.down = port_down,
 		.restart = port_restart,
 		.rekey = port_rekey,
+		.bgp_off = port_bgp_off,
+		.bgp_count = port_bgp_count,
+		.bgp_view = port_bgp_view,
+		.bgp_find = port_bgp_find,
+		.bgp_reset = port_bgp_reset,
+		.bgp_routes = port_bgp_routes,
 		.arg = sample,
 	};
 }

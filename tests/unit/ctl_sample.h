@@ -12,6 +12,8 @@
 #include "ctl/ctl.h"
 
 #define SAMPLE_TUNNELS 5
+#define SAMPLE_NEIGHBOURS 4
+#define SAMPLE_ROUTES 7
 #define SAMPLE_NOW 1764590400 /* 2025-12-01 12:00:00 UTC */
 
 struct sample {
@@ -20,6 +22,10 @@ struct sample {
 	const char *order;
 	char tunnel[64];
 	bool child;
+	size_t n_neighbours; /* 0: no BGP */
+	unsigned resets[CW_BGP_RESET_HARD + 1]; /* ordered */
+	size_t reset_i;
+	struct cw_bgp_route_query query; /* the last one */
 	enum cw_rc answer; /* to orders */
 	const char *answer_text;
 };
@@ -27,6 +33,10 @@ struct sample {
 /* 0: azure-weu-1 up. 1: azure-weu-2 waits, attempt 7. 2: branch has IKE only. 3: lab is down by the
  * operator. 4: oldsite has an error in the file. */
 void sample_view(size_t i, struct cw_tunnel_view *ret_view);
+/* 0: azure-weu-1 established. 1: azure-weu-2 gets no SYN answered. 2: branch, over IPv6, announced too many. 3: lab,
+ * whose tunnel is down. */
+void sample_neighbour(size_t i, struct cw_bgp_neighbour_view *ret_view);
+void sample_route(size_t i, struct cw_bgp_route_view *ret_view);
 void sample_gateway(struct cw_gateway_view *ret_view);
 struct cw_ctl_port sample_port(struct sample *sample);
 

@@ -23,15 +23,15 @@ static void test_accepted(void **state)
 		struct cw_ctl_request want;
 	} rows[] = {
 		{ "{\"cmd\":\"status\"}", { .cmd = CW_CTL_STATUS, .lines = 50 } },
-		{ "{\"cmd\":\"status\",\"tunnel\":\"a\"}", { CW_CTL_STATUS, "a", false, 50 } },
-		{ " { \"tunnel\" : \"a-1\", \"cmd\":\"up\" } \r", { CW_CTL_UP, "a-1", false, 50 } },
-		{ "{\"cmd\":\"down\",\"tunnel\":\"a-1\"}", { CW_CTL_DOWN, "a-1", false, 50 } },
+		{ "{\"cmd\":\"status\",\"tunnel\":\"a\"}", { .cmd = CW_CTL_STATUS, .tunnel = "a", .lines = 50 } },
+		{ " { \"tunnel\" : \"a-1\", \"cmd\":\"up\" } \r", { .cmd = CW_CTL_UP, .tunnel = "a-1", .lines = 50 } },
+		{ "{\"cmd\":\"down\",\"tunnel\":\"a-1\"}", { .cmd = CW_CTL_DOWN, .tunnel = "a-1", .lines = 50 } },
 		{ "{\"cmd\":\"restart\",\"tunnel\":\"a-1\"}",
-			{ CW_CTL_RESTART, "a-1", false, 50 } },
+			{ .cmd = CW_CTL_RESTART, .tunnel = "a-1", .lines = 50 } },
 		{ "{\"cmd\":\"rekey\",\"tunnel\":\"a\",\"what\":\"ike\"}",
-			{ CW_CTL_REKEY, "a", false, 50 } },
+			{ .cmd = CW_CTL_REKEY, .tunnel = "a", .lines = 50 } },
 		{ "{\"cmd\":\"rekey\",\"what\":\"child\",\"tunnel\":\"a\"}",
-			{ CW_CTL_REKEY, "a", true, 50 } },
+			{ .cmd = CW_CTL_REKEY, .tunnel = "a", .child = true, .lines = 50 } },
 		{ "{\"cmd\":\"log\"}", { .cmd = CW_CTL_LOG, .lines = 50 } },
 		{ "{\"cmd\":\"log\",\"lines\":7}", { .cmd = CW_CTL_LOG, .lines = 7 } },
 		{ "{\"cmd\":\"log\",\"lines\":999999}",
@@ -89,6 +89,21 @@ static void test_refused(void **state)
 		{ "{\"cmd\":\"log\",\"lines\":\"9\"}", "whole number" },
 		{ "{\"cmd\":\"log\",\"lines\":99999999999999999999}", "no JSON" },
 		{ "{\"cmd\":\"version\",\"tunnel\":\"a\"}", "no member \"tunnel\"" },
+		{ "{\"cmd\":\"bgp\",\"peer\":\"\"}", "a tunnel's name or a neighbour's address" },
+		{ "{\"cmd\":\"bgp\",\"tunnel\":\"a\"}", "no member \"tunnel\"" },
+		{ "{\"cmd\":\"bgp-reset\"}", "needs a \"peer\"" },
+		{ "{\"cmd\":\"bgp-refresh\"}", "needs a \"peer\"" },
+		{ "{\"cmd\":\"routes\",\"peer\":\"a\"}", "no member \"peer\"" },
+		{ "{\"cmd\":\"routes\",\"prefix\":\"10.0.0.0/33\"}", "must be a prefix" },
+		{ "{\"cmd\":\"routes\",\"prefix\":7}", "must be a prefix" },
+		{ "{\"cmd\":\"routes\",\"after\":\"x\"}", "\"after\" must be a prefix" },
+		{ "{\"cmd\":\"routes\",\"best\":false}", "\"best\" must be true" },
+		{ "{\"cmd\":\"routes\",\"best\":true,\"received\":\"a\"}", "at a time" },
+		{ "{\"cmd\":\"routes\",\"received\":\"a\",\"advertised\":\"a\"}", "at a time" },
+		{ "{\"cmd\":\"routes\",\"received\":true}", "must be a tunnel's name" },
+		{ "{\"cmd\":\"routes\",\"max\":0}", "from 1 to 1000" },
+		{ "{\"cmd\":\"routes\",\"max\":1001}", "from 1 to 1000" },
+		{ "{\"cmd\":\"routes\",\"attributes\":1}", "\"attributes\" must be true" },
 	};
 
 	(void)state;
@@ -293,6 +308,10 @@ static void test_orders_known(void **state)
 		[CW_CTL_REKEY] = { "rekey", true },
 		[CW_CTL_LOG] = { "log", false },
 		[CW_CTL_VERSION] = { "version", false },
+		[CW_CTL_BGP] = { "bgp", false },
+		[CW_CTL_BGP_REFRESH] = { "bgp-refresh", true },
+		[CW_CTL_BGP_RESET] = { "bgp-reset", true },
+		[CW_CTL_ROUTES] = { "routes", false },
 	};
 
 	(void)state;

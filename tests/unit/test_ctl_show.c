@@ -158,6 +158,8 @@ static void test_up(void **state)
 		{ "routes.0", "{\"dst\":\"10.20.0.0/16\",\"installed\":true,\"metric\":100,"
 			      "\"state\":\"installed\",\"by\":null}" },
 		{ "n-routes-shadowed", "0" },
+		{ "bgp", "{\"peer\":\"169.254.21.1\",\"state\":\"established\",\"for-s\":11400,\"received\":14,"
+			 "\"selected\":11,\"announced\":3,\"why\":null}" },
 		{ "not-covered", "[]" },
 		{ "n-not-covered", "0" },
 		{ "routes.1.dst", "\"fd00:20::/48\"" },
@@ -195,6 +197,7 @@ static void test_not_up(void **state)
 		{ "interface.inside-addr", "null" },
 		{ "routes.0.installed", "false" },
 		{ "routes.0.state", "\"closed\"" },
+		{ "bgp", "null" },
 	};
 	static const struct row ike_only[] = {
 		{ "state", "\"ike-only\"" },

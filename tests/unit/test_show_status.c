@@ -329,6 +329,14 @@ static void test_paths(void **state)
 		const char *more, *overview, *detail;
 		bool well;
 	} rows[] = {
+		{ "\"bgp\":{\"peer\":\"169.254.60.1\",\"state\":\"connect\",\"for-s\":125,\"why\":\"IKE and child are up, "
+		  "but 169.254.60.1 answers no SYN over cw-aws-1\"}",
+			"no BGP session with 169.254.60.1: connect; see causewayctl bgp",
+			"BGP no session with 169.254.60.1: connect for 2m05s IKE and child are up, but 169.254.60.1 answers "
+			"no SYN over cw-aws-1", true },
+		{ "\"bgp\":{\"peer\":\"169.254.60.1\",\"state\":\"established\",\"for-s\":7200,\"received\":12,\"why\":null}",
+			"far-1 up",
+			"BGP established with 169.254.60.1 for 2h00m; 12 prefixes received, 0 used, 0 sent", true },
 		{ "\"routes\":[{\"dst\":\"10.20.0.0/16\",\"metric\":100,\"state\":\"shadowed\",\"by\":{"
 		  "\"interface\":\"eth0\",\"protocol\":\"static\",\"metric\":0,\"table\":254}}],"
 		  "\"n-routes-shadowed\":3",
