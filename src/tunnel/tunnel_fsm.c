@@ -471,11 +471,11 @@ static void resolved(struct cw_tunnel *t, const struct cw_tunnel_event *ev, stru
 	}
 }
 
-/* Without settings the peer is refused, so a listening tunnel tries to set them again in its own time. */
+/* Without settings the peer is refused, so a listening tunnel tries to set them again in its own time. Those of
+ * an earlier try the engine may still have: engine_set stays, so that DOWN takes them away. */
 static void engine_refused(struct cw_tunnel *t, const struct cw_tunnel_event *ev, struct cw_time now,
 	struct cw_tunnel_actions *out)
 {
-	t->engine_set = false;
 	if (t->activity == ACT_CONNECTING)
 		cw_tunnel_attempt_failed(t, ev->cause, ev->detail, now, out);
 	else

@@ -103,7 +103,7 @@ struct cw_tunnel {
 
 	enum want want;
 	bool started, stopping;
-	bool engine_set; /* the engine knows us and answers the peer */
+	bool engine_set; /* the engine may know us, and then answers the peer */
 
 	enum activity activity;
 	struct cw_time act_at;	/* when it began; ABANDONING: when the attempt began */
