@@ -14,6 +14,8 @@
 #define REQUEST_MAX 4096 /* ctl.h */
 
 static struct cw_tunnel_view *view;
+static struct cw_bgp_neighbour_view *neighbour;
+static struct cw_bgp_route_view *route;
 static struct cw_gateway_view gateway;
 static unsigned orders;
 
@@ -70,6 +72,42 @@ static void take_view(struct input *in)
 		v->history[i].cause = (enum cw_cause)(take_u8(in) % CW_CAUSE_COUNT);
 }
 
+/* What a peer can put into a neighbour's view and its routes. */
+static void take_bgp(struct input *in)
+{
+	struct cw_bgp_peer_view *p = &neighbour->peer;
+	static uint8_t attrs[64];
+
+	memset(neighbour, 0, sizeof(*neighbour));
+	memset(route, 0, sizeof(*route));
+	p->state = (enum cw_bgp_state)(take_u8(in) % CW_BGP_STATE_COUNT);
+	p->cause = (enum cw_bgp_cause)(take_u8(in) % CW_BGP_CAUSE_COUNT);
+	p->last_error = (enum cw_bgp_cause)(take_u8(in) % CW_BGP_CAUSE_COUNT);
+	p->wait = (enum cw_bgp_wait)(take_u8(in) % 5);
+	take_text(in, p->why, sizeof(p->why));
+	take_text(in, p->received.text, sizeof(p->received.text));
+	take_text(in, neighbour->last_fault, sizeof(neighbour->last_fault));
+	p->received.present = take_u8(in) & 1;
+	p->received.n_data = take_u16(in); /* may be more than are held */
+	p->peer_id = take_u32(in);
+	p->has_peer_caps = take_u8(in) & 1;
+	p->peer_caps.n_codes = take_u8(in);
+	p->peer_caps.gr = p->peer_caps.role = take_u8(in) & 1;
+	p->n_history = take_u8(in) % CW_BGP_VIEW_HISTORY_MAX;
+	p->conf.remote = take_addr(in);
+	route->prefix.addr = take_addr(in);
+	route->prefix.len = (uint8_t)(take_u8(in) % 129);
+	route->next_hop = take_addr(in);
+	route->origin = take_u8(in);
+	route->refused = take_u8(in);
+	take_text(in, route->as_path, sizeof(route->as_path));
+	take_text(in, route->communities, sizeof(route->communities));
+	take_text(in, route->why_not, sizeof(route->why_not));
+	for (size_t i = 0; i < sizeof(attrs); i++)
+		attrs[i] = take_u8(in);
+	route->attrs = (struct cw_span){ .p = attrs, .n = take_u8(in) % (sizeof(attrs) + 1) };
+}
+
 static void gateway_view(void *arg, struct cw_gateway_view *ret)
 {
 	(void)arg;
@@ -107,9 +145,53 @@ static enum cw_rc rekey(void *arg, const char *tunnel, bool child, char *reterr,
 	return order(arg, tunnel, reterr, size);
 }
 
+static const char *bgp_off(void *arg)
+{
+	(void)arg;
+	return NULL;
+}
+
+static void bgp_view(void *arg, size_t i, struct cw_bgp_neighbour_view *ret)
+{
+	(void)arg;
+	(void)i;
+	*ret = *neighbour;
+}
+
+static enum cw_rc bgp_find(void *arg, const char *name, size_t *ret_i)
+{
+	(void)arg;
+	must(name[0], "a neighbour without a name");
+	*ret_i = 2;
+	if (strcmp(name, "azure-weu-1") == 0)
+		return CW_OK;
+	return CW_E_NOT_FOUND;
+}
+
+static void bgp_reset(void *arg, size_t i, enum cw_bgp_reset reset)
+{
+	(void)arg;
+	must(i == 2, "neighbour %zu is reset", i);
+	orders += reset != CW_BGP_RESET_SOFT_OUT; /* a refresh is both ways */
+}
+
+static bool bgp_routes(void *arg, struct cw_bgp_route_query *q,
+	void (*fn)(void *fn_arg, const struct cw_bgp_route_view *v), void *fn_arg)
+{
+	(void)arg;
+	must(q->max >= 1 && q->max <= CW_CTL_ROUTES_MAX, "a page of %zu", q->max);
+	must(q->has_peer == (q->kind == CW_BGP_ROUTES_RECEIVED || q->kind == CW_BGP_ROUTES_ADVERTISED), "whose routes?");
+	fn(fn_arg, route);
+	fn(fn_arg, route);
+	q->after = route->prefix;
+	return route->origin & 1;
+}
+
 static const struct cw_ctl_port port = {
 	.gateway_view = gateway_view, .tunnel_count = tunnel_count, .tunnel_view = tunnel_view,
 	.up = order, .down = order, .restart = order, .rekey = rekey,
+	.bgp_off = bgp_off, .bgp_count = tunnel_count, .bgp_view = bgp_view, .bgp_find = bgp_find,
+	.bgp_reset = bgp_reset, .bgp_routes = bgp_routes,
 };
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -118,7 +200,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	cw_log_set_sink(-1, 0);
 	view = malloc(sizeof(*view));
-	must(view, "no memory");
+	neighbour = malloc(sizeof(*neighbour));
+	route = malloc(sizeof(*route));
+	must(view && neighbour && route, "no memory");
 	return 0;
 }
 
@@ -150,6 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	take_u8(&in); /* the newline */
 	take_view(&in);
+	take_bgp(&in);
 	cw_log(CW_LOG_NOTICE, CW_LOG_NONE, "peer", "%s", view->detail);
 	if (len > REQUEST_MAX)
 		len = REQUEST_MAX;
@@ -168,7 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(req.cmd < CW_CTL_CMD_COUNT && req.lines >= 1 && req.lines <= CW_LOG_RING, "a request out of range");
 	orders = 0;
 	text = cw_ctl_request_answer(&req, &port, &rc);
-	must(orders == cw_ctl_cmd_is_order(req.cmd), "%s gave %u orders", cw_ctl_cmd_name(req.cmd), orders);
+	must(orders == (cw_ctl_cmd_is_order(req.cmd) && !(req.peer[0] && rc != CW_OK)), "%s gave %u orders", cw_ctl_cmd_name(req.cmd), orders);
 	check_answer(text, rc == CW_OK);
 	return 0;
 }

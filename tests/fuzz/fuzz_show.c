@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "cli/show_bgp.h"
 #include "cli/show_status.h"
 #include "cli/text.h"
 
@@ -25,6 +26,16 @@ static void strip(char *text)
 			*to++ = *s;
 	}
 	*to = '\0';
+}
+
+static void show_routes(struct cw_text *out, const json_t *answer, bool color)
+{
+	struct cw_show_columns columns = { 0 };
+
+	cw_show_routes(out, answer, false, &columns);
+	cw_show_routes(out, answer, true, &columns); /* another page */
+	(void)color;
+	cw_show_routes_end(out, false, &columns);
 }
 
 static void show(const json_t *answer, void (*fn)(struct cw_text *, const json_t *, bool))
@@ -58,6 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (json_is_object(answer)) {
 		show(answer, cw_show_overview);
 		show(answer, cw_show_detail);
+		show(answer, cw_show_neighbours);
+		show(answer, cw_show_neighbour);
+		show(answer, show_routes);
 		cw_show_all_well(answer);
 	}
 	json_decref(answer);
