@@ -32,6 +32,7 @@ class Causeway(Daemon):
             raise Skip("%s is not built" % self.program)
         self.feeder, self.first = None, {}
         self.extra = {}         # settings of the site, as in the file
+        self.gateway = {}       # and of the gateway
         os.makedirs(self.host.root(FOLDER), exist_ok=True)
 
     def with_feeder(self, world):
@@ -86,6 +87,7 @@ class Causeway(Daemon):
                           "tunnels": [{"name": "feed", "remote": "203.0.113.12", "bgp-peer": FEED,
                                        "bgp-address": FEED_US, "bgp-ttl": 1}]})
         site.update(self.extra)
+        gateway.update(self.gateway)
         self.host.write(CONF, "gateway = %s;\nsites = %s;\n" % (libconfig(gateway), libconfig(sites)),
                         0o600)
 
