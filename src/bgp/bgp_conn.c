@@ -510,7 +510,9 @@ static void hear_notification(struct turn *t, enum cw_bgp_conn which, struct cw_
 	e.why = p->received.text;
 	if (n.code == CW_BGP_E_CEASE && n.subcode == CW_BGP_CEASE_COLLISION) {
 		e.cause = CW_BGP_CAUSE_COLLISION;
-		e.after = AFTER_RETRY;
+		/* One that ends sessions so could do it all day long. */
+		if (c->phase != PH_ESTABLISHED)
+			e.after = AFTER_RETRY;
 	} else if (n.code == CW_BGP_E_OPEN && n.subcode == CW_BGP_OPEN_BAD_VERSION) {
 		e.after = AFTER_PAUSE_UNCOUNTED; /* RFC 4271 8.2.2, event 24 */
 	} else if (n.code == CW_BGP_E_OPEN && c->phase >= PH_OPEN_SENT &&

@@ -92,7 +92,8 @@ static struct cw_span shutdown_text(const char *text, uint8_t buf[static 256])
 static void forget_failures(struct cw_bgp_peer *p)
 {
 	p->failures = p->same_bad = p->trips = 0;
-	p->bad_hash = p->said_hash = 0;
+	p->bad_hash = 0;
+	memset(p->said, 0, sizeof(p->said));
 	p->plain_next = false;
 }
 

@@ -20,6 +20,7 @@
 #define CW_BGP_SAME_BAD_CAP 10	  /* times idle_hold_max_s */
 #define CW_BGP_TRIPS_MAX_S 86400  /* longest pause after a limit tripped */
 #define CW_BGP_RESTARTED_MIN_S 5  /* a second connection sooner than this is a collision, not a restart */
+#define SAID_MAX 4
 
 enum phase { /* of a connection */
 	PH_NONE,
@@ -117,8 +118,11 @@ struct cw_bgp_peer {
 	struct cw_time last_error_at;
 	struct cw_bgp_view_message_counts messages;
 	struct kept_notification sent, received;
-	uint64_t said_hash; /* of the last failure that was said aloud */
-	struct cw_time said_at;
+	struct said { /* the last failures that were said aloud */
+		uint64_t hash; /* 0: none */
+		struct cw_time at;
+	} said[SAID_MAX];
+	size_t n_said;
 };
 
 /* What every function of one step needs. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SAME_LINE_US 600000000LL
+#define NEWS_US 60000000LL /* one more line may be news after that */
 #define HEX_MAX 24 /* octets of a bad message that are shown */
 
 void cw_bgp_say(struct turn *t, enum cw_log_level level, enum cw_log_id id, const char *fmt, ...)
@@ -76,7 +77,7 @@ void cw_bgp_say_up(struct turn *t)
 	struct cw_bgp_peer *p = t->p;
 	char names[48], hold[64] = "no hold time";
 
-	p->said_hash = 0;
+	memset(p->said, 0, sizeof(p->said));
 	families(p, names, sizeof(names));
 	if (p->hold_s)
 		snprintf(hold, sizeof(hold), "hold time %u s", p->hold_s);
@@ -175,10 +176,15 @@ static bool is_news(struct turn *t, const struct ending *e)
 	uint64_t hash = cw_bgp_hash((uint64_t)e->cause,
 		(struct cw_span){ .p = (const uint8_t *)why, .n = strlen(why) });
 
-	if (hash == p->said_hash && cw_time_diff_us(t->now, p->said_at) < SAME_LINE_US)
+	for (size_t i = 0; i < SAID_MAX; i++) {
+		if (hash == p->said[i].hash && cw_time_diff_us(t->now, p->said[i].at) < SAME_LINE_US)
+			return false;
+	}
+	/* The eldest makes room, unless it is young: who has always another reason is no news either. */
+	if (p->said[p->n_said % SAID_MAX].hash &&
+		cw_time_diff_us(t->now, p->said[p->n_said % SAID_MAX].at) < NEWS_US)
 		return false;
-	p->said_hash = hash;
-	p->said_at = t->now;
+	p->said[p->n_said++ % SAID_MAX] = (struct said){ .hash = hash, .at = t->now };
 	return true;
 }
 

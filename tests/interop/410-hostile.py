@@ -133,6 +133,31 @@ def connections_without_end(lab):
     expect(r.us.established(), "the session")
 
 
+@case(cost_s=1)
+def reasons_without_end(lab):
+    """200 connections that end in ever new ways before a session: a handful of lines."""
+    r = Raw(lab)
+    lines = len(r.log())
+    for i in range(200):
+        link = r.connect()
+        link.find(OPEN)
+        if i % 3 == 2:
+            link.send(raw.message(NOTIFICATION, b"\6\7\x05%05d" % i))
+        link.close(reset=i % 3 == 1)
+    expect(2 <= len(r.log()) - lines <= 5, "%d lines: %r" % (len(r.log()) - lines, r.log()[:12]))
+
+
+@case(cost_s=2)
+def session_that_loses_collisions(lab):
+    """A Cease 6/7 that ends a session is a failure: the next one does not begin at once."""
+    r = Raw(lab)
+    link = r.up()
+    link.send(raw.message(NOTIFICATION, b"\6\7"))
+    while link.next():
+        pass
+    wait_for(lambda: r.us.neighbour()["waits-for"] == "pause", 3, "a pause")
+
+
 @case(cost_s=2)
 def strangers(lab):
     """From addresses that nobody knows: closed without a word, one line, the session unharmed."""
