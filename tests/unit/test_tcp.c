@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -333,13 +334,35 @@ static void test_device(void **state)
 	assert_false(cw_device_has(&fallback, "cw-"));
 }
 
+/* An IPv6 address gets its route from a work queue of the kernel's, some time after it was added. */
+static bool there(const char *local, const char *remote)
+{
+	struct sockaddr_in6 from = { .sin6_family = AF_INET6 }, to = { .sin6_family = AF_INET6, .sin6_port = htons(9) };
+
+	inet_pton(AF_INET6, local, &from.sin6_addr);
+	inet_pton(AF_INET6, remote, &to.sin6_addr);
+	for (int waited_ms = 0; waited_ms < SOON_MS; waited_ms += 10) {
+		int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		bool good = fd >= 0 && bind(fd, (struct sockaddr *)&from, sizeof(from)) == 0 &&
+			    connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0;
+
+		if (fd >= 0)
+			close(fd);
+		if (good)
+			return true;
+		poll(NULL, 0, 10);
+	}
+	return false;
+}
+
 /* 0: the namespace is there, with what the tests need. */
 static int enter(void)
 {
 	if (unshare(geteuid() == 0 ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) != 0)
 		return errno;
 	return IP("link", "set", "lo", "up") && IP("addr", "add", "fd00:5::1/128", "dev", "lo", "nodad") &&
-			       IP("addr", "add", "fd00:5::2/128", "dev", "lo", "nodad") ?
+			       IP("addr", "add", "fd00:5::2/128", "dev", "lo", "nodad") &&
+			       there("fd00:5::2", "fd00:5::1") && there("fd00:5::1", "fd00:5::2") ?
 		       0 :
 		       ENOENT;
 }
