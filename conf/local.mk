@@ -30,6 +30,8 @@ dist_examples_DATA = \
 	conf/examples/azure-default.conf \
 	conf/examples/azure-policy.conf \
 	conf/examples/azure.conf \
+	conf/examples/external-bird.conf \
+	conf/examples/external-frr.conf \
 	conf/examples/home-lab-nat.conf \
 	conf/examples/ikev1-firewall.conf \
 	conf/examples/two-causeways-left.conf \
