@@ -186,6 +186,41 @@ static void test_served(void **state)
 	run_rows(*state, rows, N(rows));
 }
 
+static void test_bgp(void **state)
+{
+	static const struct row none[] = { { { "bgp" }, 4, "", "no tunnel has a bgp-peer" },
+		{ { "routes" }, 4, "", "no tunnel has a bgp-peer" },
+		{ { "routes", "--json" }, 4, "{\"ok\":false", "no tunnel has a bgp-peer" } };
+	static const struct row rows[] = {
+		{ { "bgp" }, 0, "\nazure-weu-2  169.254.22.1 ", "" },
+		{ { "bgp", "branch" }, 0, "branch: idle for 2m05s", "" },
+		{ { "bgp", "169.254.21.1", "--color=always" }, 0, "azure-weu-1: \x1b[32mestablished", "" },
+		{ { "bgp", "nosuch" }, 4, "", "no tunnel \"nosuch\" has a BGP neighbour" },
+		{ { "bgp", "refresh", "branch" }, 0, "branch: bgp refresh ordered; causewayctl bgp branch", "" },
+		{ { "bgp", "reset", "branch" }, 0, "branch: bgp reset ordered", "" },
+		{ { "routes" }, 0, "\n* in use, = used beside it", "" },
+		{ { "routes", "10.20.0.0/16", "--best" }, 0, "  PREFIX ", "" },
+		{ { "routes", "--advertised", "branch" }, 0, "! not sent\n", "" },
+		{ { "routes", "--json" }, 0, "{\"ok\":true,\"routes\":[{\"prefix\":\"10.10.0.0/16\"", "" },
+		{ { "routes", "--json" }, 0, "}],\"after\":null}\n", "" },
+		{ { "routes", "10.0.0.0/33" }, 4, "", "\"prefix\" must be a prefix" },
+		{ { "routes", "--best", "--received", "lab" }, 4, "", "at a time" },
+		{ { "bgp", "refresh" }, 2, "", "bgp takes a peer, or" },
+		{ { "bgp", "a", "b" }, 2, "", "bgp takes a peer, or" },
+		{ { "routes", "a", "b" }, 2, "", "routes takes at most one prefix" },
+		{ { "status", "--best" }, 2, "", "belong to the command routes" },
+		{ { "bgp", "--mrt" }, 2, "", "belong to the command routes" },
+		{ { "routes", "--mrt", "--json" }, 2, "", "neither --advertised nor --json" },
+	};
+	struct fixture *f = *state;
+
+	run_rows(f, none, N(none));
+	f->sample.n_neighbours = SAMPLE_NEIGHBOURS;
+	run_rows(f, rows, N(rows));
+	assert_int_equal(f->sample.resets[CW_BGP_RESET_HARD], 1);
+	assert_int_equal(f->sample.reset_i, 2);
+}
+
 static void test_all_well(void **state)
 {
 	struct fixture *f = *state;
@@ -309,6 +344,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_served),
+		T(test_bgp),
 		T(test_all_well),
 		T(test_refused),
 		T(test_usage),
