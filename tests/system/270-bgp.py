@@ -9,9 +9,11 @@ are kept; nothing here waits for them.
 import json
 import os
 
+from bgp.bird import Bird
 from bgp.daemon import Route, Session
 from bgp.frr import Frr
 from bgp.world import SPEAKERS
+from lab.lab import PSK
 from lab import PLACES, Skip, case, expect, expect_equal, hold_true, ns, wait_for
 from lab.wait import Failure
 
@@ -218,22 +220,51 @@ def learned_route_does_not_swallow_the_tunnel(lab):
     g.expect_clean()
 
 
-@case(needs=["vti"], cost_s=20)
-def external(lab):
-    """bgp = "external": FRR on our side too. Interfaces, addresses and host routes are ours, sessions
-    and routes are FRR's."""
+def example(name):
+    """(the settings as a text, the other daemon's config from its comments) of conf/examples/NAME."""
+    with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "conf", "examples", name),
+              encoding="ascii") as file:
+        ours, _, theirs = file.read().partition("\n# /etc/")
+    lines = [line[2:] for line in theirs.splitlines()[2:]]
+    return ours, "\n".join(lines) + "\n"
+
+
+class FrrAsShown(Frr):
+    """FRR with the config of the example."""
+
+    def write_conf(self):
+        self.host.write("/run/frr/bgpd.conf", example("external-frr.conf")[1], 0o640)
+        self.host.write("/run/frr/zebra.conf", "")
+
+
+class BirdAsShown(Bird):
+    """BIRD with the config of the example."""
+
+    def write_conf(self):
+        self.host.write("/run/bird/bird.conf", example("external-bird.conf")[1], 0o640)
+
+
+@case(needs=["vti"], cost_s=20, matrix={"kind": [("frr", FrrAsShown), ("bird", BirdAsShown)]})
+def external(lab, kind):
+    """bgp = "external": FRR or BIRD on our side, with both configs as conf/examples shows them.
+    Interfaces, addresses and host routes are ours, sessions and routes are theirs."""
     azure = instance(lab, "A1")
-    g = gateway(lab, site({"remote": A1.address, "bgp-peer": PEERS["A1"]}), bgp="external")
+    text = example("external-%s.conf" % kind.name)[0]
+    socket = 'bgp = "external"; control-socket = "/run/causeway/control.sock"; };'
+    g = lab.causeway(text=text, start=False)
+    key = g.write_key("azure.psk", PSK)
+    g.text = text.replace('bgp = "external"; };', socket).replace('"azure.psk"', '"%s"' % key)
+    g.start()
     g.wait_up()
     with lab.net.G.inside():
         ns.mount("tmpfs", "/var/tmp", "tmpfs")
         ns.mount("overlay", "/usr", "overlay", 1, "lowerdir=%s:/usr" % SPEAKERS)
-    own = Frr(lab.net.G, Session(asn=65010, peer_asn=65515, router_id=LOCAL, local=LOCAL, peer=PEERS["A1"],
-                                 ttl=8, hold_s=180), fib=True).start([Route(OURS)])
-    wait_for(lambda: sorted(azure.table()) == [OURS] and sorted(own.table()) == [VNET], 30,
-             "both tables")
-    wait_for(lambda: "dev cw-azure-1 proto bgp" in lab.net.G.run(["ip", "route", "show", VNET]), 10,
-             "FRR's route into our interface")
+        os.makedirs("/run/bird", exist_ok=True)
+    own = kind(lab.net.G, Session(asn=65010, peer_asn=65515, router_id=LOCAL, local=LOCAL, peer=PEERS["A1"],
+                                  ttl=8, hold_s=180), fib=True).start()
+    wait_for(lambda: sorted(azure.table()) == [OURS], 30, "Azure's table")
+    wait_for(lambda: "dev cw-azure-1" in lab.net.G.run(["ip", "route", "show", VNET]), 20,
+             "the learned route into our interface")
     lab.expect_traffic()
     code, text = g.ctl("bgp")
     expect(code == 4 and "external" in text, "causewayctl bgp: %r" % text)
