@@ -65,7 +65,7 @@ CW_LOG_ID(BGP_BAD_MESSAGE, 1505, "The neighbour sent something that ends the ses
 CW_LOG_ID(BGP_PREFIX_WARNING, 1506, "The neighbour announces nearly as many prefixes as max-prefixes allows.",
 	  "Raise max-prefixes if that is right, or make the neighbour announce less.")
 CW_LOG_ID(BGP_PREFIX_LIMIT, 1507, "The neighbour announced more prefixes than max-prefixes; the session was ended.",
-	  "Raise max-prefixes (it comes back at once then), or make the neighbour announce less.")
+	  "Raise max-prefixes and start again, or make the neighbour announce less; causewayctl bgp reset ends the pause.")
 CW_LOG_ID(BGP_SETTINGS, 1508, "Settings of the neighbour's session changed.",
 	  "Nothing to do; the line says whether the session had to begin anew.")
 CW_LOG_ID(BGP_STRANGER, 1510, "Somebody connected to our BGP port who is no neighbour in the file; the connection was closed.",

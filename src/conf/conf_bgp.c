@@ -258,6 +258,12 @@ void cw_conf_check_bgp_tunnel(struct cw_reader *r, int i, int k)
 
 	if (t->bgp.peer.family == CW_FAMILY_NONE)
 		return;
+	if (strcmp(profile->name, "azure-policy") == 0) {
+		say_at(r, i, k, CW_CONF_ERROR, "bgp-peer", addr_text(r, &t->bgp.peer),
+		       "is of no use: a policy-based Azure gateway speaks no BGP",
+		       "take it away, or use a route-based gateway and the profile azure");
+		return;
+	}
 	check_ends(r, i, k, t);
 	check_timers(r, i, k, t, profile);
 	check_policy(r, i, k, t, profile);

@@ -109,10 +109,14 @@ static void check_gateway(struct cw_reader *r)
 
 static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *site)
 {
+	bool peer = false;
+
 	if (!*site->name && !cw_subject_set(r, i, -1, "name"))
 		say_at(r, i, -1, CW_CONF_ERROR, "name", "", "is missing",
 		       "write name = \"azure\"; or what you call the site");
-	if (!site->networks.n && !site->asn && !cw_subject_set(r, i, -1, "networks") &&
+	for (size_t k = 0; k < site->n_tunnels; k++)
+		peer |= cw_subject_set(r, i, (int)k, "bgp-peer");
+	if (!site->networks.n && !site->asn && !peer && !cw_subject_set(r, i, -1, "networks") &&
 	    !cw_subject_set(r, i, -1, "asn"))
 		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
 		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side");

@@ -95,10 +95,16 @@ static void profiles(void)
 		lifetime("child-lifetime", &v->child_lifetime);
 		printf(".It Ic dpd-delay\n%" PRIu32 " s\n.It Ic dpd-timeout\n%" PRIu32 " s\n",
 		       v->dpd_delay_s, v->dpd_timeout_s);
-		printf(".It Ic selectors\n\"%s\"\n.It Ic mtu\n%" PRIu32 "\n.It Ic esn\n%s\n.El\n",
+		printf(".It Ic selectors\n\"%s\"\n.It Ic mtu\n%" PRIu32 "\n.It Ic esn\n%s\n",
 		       cw_selectors_name(v->selectors), v->mtu, v->esn ? "true" : "false");
+		printf(".It Ic bgp-hold-time\n%" PRIu32 " s\n.It Ic max-prefixes\n%" PRIu32 "\n",
+		       v->bgp.hold_s, v->bgp.max_prefixes);
+		printf(".It Ic announce-limit\n%s%" PRIu32 "\n.El\n",
+		       v->bgp.announce_limit ? "" : "none: ", v->bgp.announce_limit);
 	}
-	puts(".El");
+	puts(".El\n.Pp\nThe same in all: BGP is connected from both ends with TTL 255, without GTSM, password, role,\n"
+	     "graceful restart (restart time 120 s) and IPv6; the first AS number is checked; local-pref is 100;\n"
+	     "after too many prefixes the pause is 60 s. There is no med, prepend, community and transit unless written.");
 }
 
 static void common(void)
