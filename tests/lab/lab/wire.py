@@ -90,7 +90,7 @@ class Capture:
             number += 1
             self.file = os.path.join(host.logdir, "%s-%s-%d.pcap" % (host.name, interface, number))
         self.process = host.start("tcpdump", [
-            "tcpdump", "-Z", "root", "-U", "-n", "-p", "-i", interface, "-s", str(snaplen),
+            "tcpdump", "-Z", "root", "-U", "-n", "-p", "-i", interface, "-s", str(snaplen), "-B", "8192",
             "-w", self.file] + expression.split())
         self.where = "%s %s" % (host.name, interface)
         wait_for(lambda: os.path.exists(self.file) and os.path.getsize(self.file) >= 24, 15,
