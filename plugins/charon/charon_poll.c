@@ -71,6 +71,7 @@ job_requeue_t cw_charon_poll_run(void *data)
 	e = charon->ike_sa_manager->create_enumerator(charon->ike_sa_manager, TRUE);
 	while (e->enumerate(e, &ike_sa)) {
 		cw_charon_mend(ike_sa);
+		cw_charon_forget_deleted(s->c, ike_sa);
 		snapshot_ike(s, ike_sa);
 	}
 	e->destroy(e);

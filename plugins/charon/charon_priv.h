@@ -46,6 +46,7 @@ struct cw_charon_child {
 	uint32_t spi_in, spi_out; /* host order */
 	bool replaced;		  /* a rekey put another in its place */
 	bool ordered;		  /* we delete it by order */
+	time_t deleted_s;	  /* when a snapshot first saw it deleted; 0: not yet */
 	enum cw_cause cause;	  /* of its coming end; NONE: that of its IKE_SA */
 };
 
@@ -268,6 +269,8 @@ void cw_charon_repeat_later(struct cw_charon *c, struct cw_charon_sa *sa);
 
 /* Sees to it that of each pair of selectors a CHILD_SA sends. The IKE_SA is the caller's. */
 void cw_charon_mend(ike_sa_t *ike_sa);
+/* Ends, by a job, the children that were deleted long ago; the caller has ike_sa. */
+void cw_charon_forget_deleted(struct cw_charon *c, ike_sa_t *ike_sa);
 /* The same from a hook: by a job. */
 void cw_charon_mend_later(struct cw_charon *c, uint32_t ike_id);
 

@@ -188,7 +188,29 @@ static void case_child_lost_ikev1(void)
 	child_lost(1);
 }
 
+/* Whatever becomes of libcharon's own job, a child that was replaced and deleted goes in the end. */
+static void case_deleted_goes(void)
+{
+	struct picture before;
+	int64_t until;
+
+	both_plain_up();
+	simple(&a, SIDE_LINGER, 0);
+	before = settle(&a, 1, 1);
+	simple(&a, SIDE_REKEY_CHILD, before.child_id);
+	wait_for(&a, CW_IKE_EV_CHILD_REKEYED, SOON_MS);
+	settle(&a, 1, 1);
+	CHECK(kernel(&a).sas > 2);
+	until = now_ms() + 20000;
+	while (!failed && kernel(&a).sas > 2 && now_ms() < until)
+		look(&a);
+	CHECK(kernel(&a).sas == 2);
+	settle(&a, 1, 1);
+	CHECK(!count(&a, CW_IKE_EV_CHILD_DOWN) && !count(&b, CW_IKE_EV_CHILD_DOWN));
+}
+
 const struct pair_case pair_rekey[] = {
+	{ "deleted-child-goes", case_deleted_goes },
 	{ "rekey-child", case_rekey_child },
 	{ "rekey-ike", case_rekey_ike },
 	{ "reauth-ikev1", case_reauth_ikev1 },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "side.h"
 
+#include <library.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -268,6 +269,12 @@ static void serve(struct side *s, struct side_request *q)
 	case SIDE_POLL:
 		ops->poll(s->ike, q->id);
 		return;
+	case SIDE_LINGER: {
+		static char key[] = "%s.delete_rekeyed_delay"; /* libcharon's prototypes know no const */
+
+		lib->settings->set_int(lib->settings, key, 3600, lib->ns);
+		return;
+	}
 	case SIDE_LEAKS:
 		child_cfg_leaks = true;
 		return;

@@ -49,6 +49,7 @@ enum side_order {
 	SIDE_ALIVE,
 	SIDE_POLL,
 	SIDE_LOSE,   /* id: the child that is forgotten without a word */
+	SIDE_LINGER, /* libcharon leaves deleted children where they are, for an hour */
 	SIDE_LEAKS,  /* libcharon is going to leak a child_cfg, see case_rekey.c */
 	SIDE_EXPIRE, /* id: SPI; force: hard */
 	SIDE_MAPPING, /* id: SPI; addr: of its destination; to: new address of the peer; pair: new port */
