@@ -254,7 +254,7 @@ enum cw_rc cw_speaker_new(const struct cw_speaker_parts *parts, struct cw_speake
 	sp->port = parts->port;
 	sp->accepted_fd = sp->mrt_fd = -1;
 	sp->unknown_logged_at = sp->foreign_logged_at = sp->sweep_at = CW_TIME_NEVER;
-	sp->retry_at = CW_TIME_NEVER;
+	sp->retry_at = sp->accept_again = CW_TIME_NEVER;
 	for (size_t i = 0; i < CLOSERS_MAX; i++)
 		sp->closers[i].fd = -1;
 	rc = make_neighbours(sp, parts);
@@ -332,11 +332,13 @@ struct cw_time cw_speaker_turn(struct cw_speaker *sp, struct cw_time now)
 	}
 	more = cw_speaker_work(sp, now);
 	cw_speaker_closers_turn(sp, now, false);
+	cw_speaker_listeners_turn(sp, now);
 	cw_speaker_mrt_flush(sp);
 	for (size_t i = 0; i < sp->n; i++)
 		due = cw_time_min(due, cw_bgp_peer_next_due(sp->v[i].machine));
 	due = cw_time_min(due, cw_speaker_closers_due(sp));
 	due = cw_time_min(due, sp->retry_at);
+	due = cw_time_min(due, sp->accept_again);
 	if (!cw_time_is_never(sp->sweep_at))
 		due = cw_time_min(due, cw_time_add_s(now, 1)); /* looks whether all have said theirs */
 	return more ? now : due;

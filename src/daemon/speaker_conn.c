@@ -393,6 +393,23 @@ static void stranger(struct cw_speaker *sp, const struct cw_addr *remote, const 
 	       cw_addr_print(remote, from, sizeof(from)), cw_addr_print(local, to, sizeof(to)));
 }
 
+/* Without a descriptor the connection stays in line and would wake the loop for ever. */
+static void pause_listeners(struct cw_speaker *sp)
+{
+	sp->accept_again = cw_time_add_s(cw_speaker_now(sp), ACCEPT_PAUSE_S);
+	for (size_t i = 0; i < sp->n_listeners; i++)
+		(void)cw_loop_rewatch(sp->loop, sp->listeners[i].fd, 0);
+}
+
+void cw_speaker_listeners_turn(struct cw_speaker *sp, struct cw_time now)
+{
+	if (!cw_time_reached(sp->accept_again, now))
+		return;
+	sp->accept_again = CW_TIME_NEVER;
+	for (size_t i = 0; i < sp->n_listeners; i++)
+		(void)cw_loop_rewatch(sp->loop, sp->listeners[i].fd, CW_LOOP_READ);
+}
+
 static void on_listener(void *arg, int fd, unsigned events)
 {
 	struct listener *l = arg;
@@ -402,9 +419,12 @@ static void on_listener(void *arg, int fd, unsigned events)
 
 	(void)events;
 	for (int n = 0; n < ACCEPTS_A_TURN; n++) {
+		enum cw_rc rc = cw_tcp_accept(fd, &conn, &remote, &local, &err_no);
 		size_t i = 0;
 
-		if (cw_tcp_accept(fd, &conn, &remote, &local, &err_no) != CW_OK)
+		if (rc != CW_OK && rc != CW_E_BUSY)
+			pause_listeners(sp);
+		if (rc != CW_OK)
 			return;
 		while (i < sp->n && (!cw_addr_equal(&sp->v[i].conf->bgp.peer, &remote) ||
 				     !cw_addr_equal(&sp->v[i].conf->bgp.local, &local)))

@@ -26,6 +26,7 @@
 #define CLOSERS_MAX 64
 #define CLOSER_S 2
 #define ACCEPTS_A_TURN 16
+#define ACCEPT_PAUSE_S 1 /* after accept() failed for want of descriptors or memory */
 #define LATER_MAX 32
 
 /* One TCP connection of a neighbour. */
@@ -96,6 +97,7 @@ struct cw_speaker {
 	size_t n;
 	struct listener *listeners;
 	size_t n_listeners;
+	struct cw_time accept_again; /* NEVER: accepting */
 	struct closer closers[CLOSERS_MAX];
 
 	struct cw_bgp_store *store;
@@ -151,6 +153,8 @@ struct cw_time cw_speaker_now(const struct cw_speaker *sp);
 /* ---- speaker_conn.c ---- */
 
 enum cw_rc cw_speaker_listen(struct cw_speaker *sp, char *reterr, size_t size);
+/* Accepts again after a pause. */
+void cw_speaker_listeners_turn(struct cw_speaker *sp, struct cw_time now);
 void cw_speaker_conn_connect(struct cw_speaker *sp, size_t peer);
 /* Takes an accepted socket over as theirs. */
 void cw_speaker_conn_take(struct cw_speaker *sp, size_t peer, int fd);

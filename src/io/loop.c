@@ -265,6 +265,9 @@ enum cw_rc cw_loop_run(struct cw_loop *loop)
 			n = 0;
 		}
 		read_clocks(loop);
+		/* Stopped, or put aside for long: what came meanwhile came before the deadlines that passed meanwhile. */
+		if (n == 0)
+			n = epoll_wait(loop->epoll_fd, events, EVENTS_A_TURN, 0);
 	}
 }
 
