@@ -177,7 +177,7 @@ def strangers(lab):
 
 @case(cost_s=6, matrix={"id": ["lower", "higher", "equal"]})
 def bl_116_both_connect_at_once(lab, id):
-    """100 rounds, in all orders of what is said first; one connection stays, and it is no failure."""
+    """102 rounds with the other ids, whichever OPEN is first: one connection stays, and it is no failure."""
     router_id = {"lower": "10.10.255.4", "higher": "10.0.0.1", "equal": "10.10.0.1"}[id]
     r = Raw(lab, opener="both", start=False)
     listener = r.listen()
@@ -189,6 +189,8 @@ def bl_116_both_connect_at_once(lab, id):
         ours = r.accept(listener)
         theirs = r.connect()
         said = raw.opening(router_id=router_id)
+        for link in (ours, theirs):     # both in OPEN_SENT; before, the first in OPEN_CONFIRM would stay
+            link.find(OPEN)
         orders = [ours, theirs]
         rng.shuffle(orders)
         for link in orders:
