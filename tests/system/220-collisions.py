@@ -357,7 +357,7 @@ def bl_021_rekeys_leave_interface_and_routes(lab):
     lab.expect_one_pair()
 
 
-@case(needs=["vti"], cost_s=15, matrix={"who": [("peer-deletes", True), ("we-settle", False)]})
+@case(needs=["vti"], cost_s=15, matrix={"who": [("peer-deletes", True), ("we-settle", False)]}, memcheck=False)
 def bl_023_older_duplicate_goes(lab, who):
     """A second IKE_SA from the peer, then the older one goes: link up, no ping lost."""
     net = lab.net

@@ -462,7 +462,7 @@ def bl_026_up_again(lab, cause):
     lab.expect_traffic()
 
 
-@case(needs=["vti", "nat"], cost_s=35)
+@case(needs=["vti", "nat"], cost_s=35, memcheck=False)
 def bl_027_cap_and_jitter(lab):
     """Scaled: a silent peer costs few bytes. Against one that refuses at once the pauses are seen
     alone: they double, have jitter, and the cap is a setting."""
@@ -504,7 +504,7 @@ def bl_027_cap_and_jitter(lab):
     expect(number * size < 60000, "%d tries of %d bytes in 30 minutes" % (number, size))
 
 
-@case(needs=["vti"], cost_s=12, matrix={"version": [("v2", 2), ("v1", 1)]})
+@case(needs=["vti"], cost_s=12, matrix={"version": [("v2", 2), ("v1", 1)]}, memcheck=False)
 def bl_029_refused_key(lab, version):
     """The key differs, and is mended at the peer later: up within the slow pause."""
     old, new = b"S3cr3t-old-Key-1", b"S3cr3t-new-Key-2"

@@ -280,7 +280,7 @@ KEYS = [b"test{123}", b"#secret-key#", b'a"b', b"a\\b", b"a;b", b"a=b", b"a b", 
         b"0x41", b"0sQUJD", b"'single'", b"(a,b)", b'@include "x"']
 
 
-@case(needs=["vti"], cost_s=20)
+@case(needs=["vti"], cost_s=20, memcheck=False)
 def bl_043_every_character(lab):
     """Each key of the list, inline and from a file, against a peer that holds the same bytes."""
     host = lab.net.G

@@ -289,7 +289,7 @@ def bl_074_restart_and_down_at_any_time(lab):
 COUNT = 100
 
 
-@case(needs=["vti"], cost_s=40, timeout_s=240)
+@case(needs=["vti"], cost_s=40, timeout_s=240, memcheck=False)
 def hundred_tunnels(lab):
     """A hundred tunnels at once: all come up, each with its own pair and interface; status shows all of
     them; the first and the last carry. Time and memory are printed."""
