@@ -214,6 +214,12 @@ bool cw_prefix_contains(const struct cw_prefix *prefix, const struct cw_addr *ad
 	return cw_addr_equal(&net.addr, &other.addr);
 }
 
+bool cw_prefix_covers(const struct cw_prefix *prefix, const struct cw_prefix *in)
+{
+	return prefix->addr.family == in->addr.family && in->len >= prefix->len &&
+	       cw_prefix_contains(prefix, &in->addr);
+}
+
 bool cw_prefix_overlaps(const struct cw_prefix *a, const struct cw_prefix *b)
 {
 	return a->len <= b->len ? cw_prefix_contains(a, &b->addr) : cw_prefix_contains(b, &a->addr);

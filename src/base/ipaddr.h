@@ -76,6 +76,8 @@ bool cw_prefix_has_host_bits(const struct cw_prefix *prefix);
 /* The prefix with its host bits cleared. */
 struct cw_prefix cw_prefix_network(const struct cw_prefix *prefix);
 bool cw_prefix_contains(const struct cw_prefix *prefix, const struct cw_addr *addr);
+/* Is `in` the prefix itself, or inside it? Of another family: no. */
+bool cw_prefix_covers(const struct cw_prefix *prefix, const struct cw_prefix *in);
 bool cw_prefix_overlaps(const struct cw_prefix *a, const struct cw_prefix *b);
 
 #endif

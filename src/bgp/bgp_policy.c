@@ -49,19 +49,12 @@ const char *cw_bgp_view_refusal_name(size_t i)
 	return i < CW_BGP_REFUSAL_COUNT ? refusals[i].name : "unknown";
 }
 
-/* Is `in` the prefix itself or inside it? */
-static bool holds(const struct cw_prefix *prefix, const struct cw_prefix *in)
-{
-	return prefix->addr.family == in->addr.family && in->len >= prefix->len &&
-	       cw_prefix_contains(prefix, &in->addr);
-}
-
 bool cw_bgp_filters_match(const struct cw_filters *filters, const struct cw_prefix *prefix)
 {
 	for (size_t i = 0; i < filters->n; i++) {
 		const struct cw_filter *f = &filters->v[i];
 
-		if (prefix->len >= f->ge && prefix->len <= f->le && holds(&f->prefix, prefix))
+		if (prefix->len >= f->ge && prefix->len <= f->le && cw_prefix_covers(&f->prefix, prefix))
 			return true;
 	}
 	return false;
@@ -238,7 +231,7 @@ static bool named(const struct cw_prefixes *list, const struct cw_prefix *prefix
 static bool inside(const struct cw_prefixes *list, const struct cw_prefix *prefix)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		if (holds(&list->v[i], prefix))
+		if (cw_prefix_covers(&list->v[i], prefix))
 			return true;
 	}
 	return false;

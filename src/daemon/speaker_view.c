@@ -163,13 +163,6 @@ static void show(const struct page *pg, const struct cw_bgp_change *state)
 		show_paths(pg, state);
 }
 
-/* Is `in` the prefix or inside it? */
-static bool covers(const struct cw_prefix *prefix, const struct cw_prefix *in)
-{
-	return prefix->addr.family == in->addr.family && in->len >= prefix->len &&
-	       cw_prefix_contains(prefix, &in->addr);
-}
-
 static enum cw_bgp_family family_of(const struct cw_prefix *prefix)
 {
 	return prefix->addr.family == CW_FAMILY_IPV6 ? CW_BGP_IPV6 : CW_BGP_IPV4;
@@ -192,7 +185,7 @@ static bool show_prefix(const struct page *pg, struct cw_bgp_route_query *q)
 	}
 	while (cw_bgp_rib_next(sp->rib, family_of(&q->prefix), &at, &state)) {
 		at = state.prefix;
-		if (!covers(&q->prefix, &at))
+		if (!cw_prefix_covers(&q->prefix, &at))
 			return false;
 		if (n++ >= q->max)
 			return true;

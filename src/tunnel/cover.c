@@ -12,8 +12,7 @@ static bool holds(const struct cw_prefix *ts, size_t n, const struct cw_prefix *
 	if (net->addr.family == CW_FAMILY_NONE)
 		return true;
 	for (size_t i = 0; i < n; i++) {
-		if (ts[i].addr.family == net->addr.family && ts[i].len <= net->len &&
-			cw_prefix_contains(&ts[i], &net->addr))
+		if (cw_prefix_covers(&ts[i], net))
 			return true;
 	}
 	return false;

@@ -187,6 +187,7 @@ static void prefix_contains_and_overlaps(void **state)
 		const char *a, *b;
 		bool contains, overlaps; /* a contains the address of b */
 	} v[] = {
+		{ "10.0.0.0/16", "10.0.0.0/8", true, true },
 		{ "10.0.0.0/8", "10.20.0.0/16", true, true },
 		{ "10.20.0.0/16", "10.0.0.0/8", false, true },
 		{ "10.20.0.0/16", "10.21.0.0/16", false, false },
@@ -206,6 +207,8 @@ static void prefix_contains_and_overlaps(void **state)
 		assert_int_equal(cw_prefix_contains(&a, &b.addr), v[i].contains);
 		assert_int_equal(cw_prefix_overlaps(&a, &b), v[i].overlaps);
 		assert_int_equal(cw_prefix_overlaps(&b, &a), v[i].overlaps);
+		/* Covered is what overlaps and is not wider. */
+		assert_int_equal(cw_prefix_covers(&a, &b), v[i].overlaps && b.len >= a.len);
 	}
 }
 
