@@ -59,8 +59,8 @@ bool cw_subject_set(const struct cw_reader *r, int i, int k, const char *name)
 	return line_of(r->sites[i].tunnels[k].set, name, CW_LEVEL_TUNNEL) != 0;
 }
 
-static void say_at(struct cw_reader *r, int i, int k, enum cw_conf_severity severity,
-		   const char *name, const char *value, const char *reason, const char *remedy)
+void cw_report_at(struct cw_reader *r, int i, int k, enum cw_conf_severity severity,
+		  const char *name, const char *value, const char *reason, const char *remedy)
 {
 	struct cw_subject at = cw_subject_of(r, i, k, name);
 
@@ -70,16 +70,16 @@ static void say_at(struct cw_reader *r, int i, int k, enum cw_conf_severity seve
 static void error(const struct check *c, const char *name, const char *value, const char *reason,
 		  const char *remedy)
 {
-	say_at(c->r, c->i, c->k, CW_CONF_ERROR, name, value, reason, remedy);
+	cw_report_at(c->r, c->i, c->k, CW_CONF_ERROR, name, value, reason, remedy);
 }
 
 static void warning(const struct check *c, const char *name, const char *value, const char *reason,
 		    const char *remedy)
 {
-	say_at(c->r, c->i, c->k, CW_CONF_WARNING, name, value, reason, remedy);
+	cw_report_at(c->r, c->i, c->k, CW_CONF_WARNING, name, value, reason, remedy);
 }
 
-static const char *addr_text(struct cw_reader *r, const struct cw_addr *addr)
+const char *cw_say_addr(struct cw_reader *r, const struct cw_addr *addr)
 {
 	char buf[CW_ADDR_TEXT_MAX];
 
@@ -91,8 +91,8 @@ const char *cw_conf_local_id(struct cw_reader *r, const struct cw_tunnel_conf *t
 	if (t->local_id)
 		return t->local_id;
 	if (t->public_addr.family != CW_FAMILY_NONE)
-		return addr_text(r, &t->public_addr);
-	return t->local_addr.family != CW_FAMILY_NONE ? addr_text(r, &t->local_addr) : "";
+		return cw_say_addr(r, &t->public_addr);
+	return t->local_addr.family != CW_FAMILY_NONE ? cw_say_addr(r, &t->local_addr) : "";
 }
 
 static void check_gateway(struct cw_reader *r)
@@ -101,7 +101,7 @@ static void check_gateway(struct cw_reader *r)
 
 	if (!gw->networks.n && !gw->asn && !cw_subject_set(r, -1, -1, "networks") &&
 	    !cw_subject_set(r, -1, -1, "asn"))
-		say_at(r, -1, -1, CW_CONF_ERROR, "networks", "", "is missing",
+		cw_report_at(r, -1, -1, CW_CONF_ERROR, "networks", "", "is missing",
 		       "write networks = [ \"10.10.0.0/16\" ]; with what lies behind this gateway");
 }
 
@@ -112,16 +112,16 @@ static void check_site(struct cw_reader *r, int i, const struct cw_site_conf *si
 	bool peer = false;
 
 	if (!*site->name && !cw_subject_set(r, i, -1, "name"))
-		say_at(r, i, -1, CW_CONF_ERROR, "name", "", "is missing",
+		cw_report_at(r, i, -1, CW_CONF_ERROR, "name", "", "is missing",
 		       "write name = \"azure\"; or what you call the site");
 	for (size_t k = 0; k < site->n_tunnels; k++)
 		peer |= cw_subject_set(r, i, (int)k, "bgp-peer");
 	if (!site->networks.n && !site->asn && !peer && !cw_subject_set(r, i, -1, "networks") &&
 	    !cw_subject_set(r, i, -1, "asn"))
-		say_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
+		cw_report_at(r, i, -1, CW_CONF_ERROR, "networks", "", "is missing",
 		       "write networks = [ \"10.20.0.0/16\" ]; with what lies behind the far side");
 	if (site->balance && site->networks.n)
-		say_at(r, i, -1, CW_CONF_WARNING, "balance", "true",
+		cw_report_at(r, i, -1, CW_CONF_WARNING, "balance", "true",
 		       "shares routes learned by BGP alone so far: of networks the first tunnel that is up "
 		       "carries all traffic",
 		       "leave it out, or let BGP bring the networks");
@@ -224,7 +224,7 @@ static void check_ends(const struct check *c)
 	}
 	if (t->remote_addr.family && t->local_addr.family &&
 	    t->remote_addr.family != t->local_addr.family)
-		error(c, "local-address", addr_text(c->r, &t->local_addr),
+		error(c, "local-address", cw_say_addr(c->r, &t->local_addr),
 		      cw_say(c->r, "is of another family than the peer's address %s", t->remote),
 		      "both are IPv4, or both are IPv6");
 	if (t->remote_addr.family && (cw_addr_equal(&t->remote_addr, &t->local_addr) ||
@@ -233,7 +233,7 @@ static void check_ends(const struct check *c)
 		      "write the peer's address");
 	if (c->profile->cloud == CW_CLOUD_AZURE && cw_addr_is_private(&t->local_addr) &&
 	    t->public_addr.family == CW_FAMILY_NONE && !t->local_id)
-		warning(c, "local-address", addr_text(c->r, &t->local_addr),
+		warning(c, "local-address", cw_say_addr(c->r, &t->local_addr),
 			"is a private address, and without public-address it is shown to Azure as "
 			"our identity, which refuses it",
 			"write public-address = \"198.51.100.10\"; with the address that the local "
@@ -264,7 +264,7 @@ static void check_inside_network(const struct check *c)
 	for (size_t i = 0; i < ours->n; i++) {
 		if (ours->v[i].len < inside->len || !holds(inside, &ours->v[i].addr))
 			continue;
-		error(c, "inside-address", addr_text(c->r, &inside->addr),
+		error(c, "inside-address", cw_say_addr(c->r, &inside->addr),
 		      cw_say(c->r, "has our own network %s behind the tunnel's interface, by its length",
 			     cw_prefix_print(&ours->v[i], buf, sizeof(buf))),
 		      cw_say(c->r, "write the address inside the tunnel, not the one in the LAN; for "
@@ -293,26 +293,26 @@ static void check_inside(const struct check *c)
 	const struct cw_addr *inside = &t->inside_addr.addr;
 
 	if (inside->family && t->interface_mode == CW_IF_POLICY)
-		error(c, "inside-address", addr_text(c->r, inside),
+		error(c, "inside-address", cw_say_addr(c->r, inside),
 		      "has no interface to be on: with interface-mode \"policy\" there is none",
 		      "take it away, or use another interface-mode");
 	if (inside->family && (cw_addr_equal(inside, &t->local_addr) ||
 			       cw_addr_equal(inside, &t->public_addr)))
-		error(c, "inside-address", addr_text(c->r, inside), "is our outside address too",
+		error(c, "inside-address", cw_say_addr(c->r, inside), "is our outside address too",
 		      "the address inside the tunnel must be another");
 	else if (inside->family && holds(&t->inside_addr, &t->remote_addr))
-		error(c, "inside-address", addr_text(c->r, inside),
+		error(c, "inside-address", cw_say_addr(c->r, inside),
 		      cw_say(c->r, "is in one network with the peer's outside address %s: the route "
 				   "to the peer would lead into the tunnel itself", t->remote),
 		      "write the address inside the tunnel, with the length of its network");
 	if (inside->family && c->profile->cloud == CW_CLOUD_AZURE &&
 	    cw_addr_is_link_local(inside) && inside->family == CW_FAMILY_IPV4 &&
 	    inside->bytes[2] != 21 && inside->bytes[2] != 22)
-		warning(c, "inside-address", addr_text(c->r, inside),
+		warning(c, "inside-address", cw_say_addr(c->r, inside),
 			"is outside of what Azure takes for BGP",
 			"169.254.21.0 to 169.254.22.255");
 	if (inside->family && c->profile->cloud == CW_CLOUD_AWS && aws_reserved_inside(inside))
-		warning(c, "inside-address", addr_text(c->r, inside), "is reserved by AWS",
+		warning(c, "inside-address", cw_say_addr(c->r, inside), "is reserved by AWS",
 			"copy the inside address that AWS shows for the tunnel");
 }
 
@@ -365,7 +365,7 @@ static void check_proposals(const struct check *c)
 	else
 		list_weak(&t->esp_proposals, weak, sizeof(weak));
 	if (*weak)
-		say_at(c->r, c->i, -1, CW_CONF_WARNING, "profile", c->site->profile,
+		cw_report_at(c->r, c->i, -1, CW_CONF_WARNING, "profile", c->site->profile,
 		       cw_say(c->r, "offers weak algorithms: %s", weak),
 		       "set a custom IPsec policy on the connection in Azure and use the profile "
 		       "azure");

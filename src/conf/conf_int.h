@@ -56,6 +56,11 @@ void cw_report(struct cw_reader *r, enum cw_conf_severity severity,
 /* The setting name of tunnel k of site i; k -1: of the site itself; i -1 too: of the gateway. A
  * value that a tunnel has from its site is found there. */
 struct cw_subject cw_subject_of(const struct cw_reader *r, int i, int k, const char *name);
+/* A finding about that setting. */
+void cw_report_at(struct cw_reader *r, int i, int k, enum cw_conf_severity severity, const char *name,
+		  const char *value, const char *reason, const char *remedy);
+/* An address as a text in the pool of the report. */
+const char *cw_say_addr(struct cw_reader *r, const struct cw_addr *addr);
 /* Whether that setting was written at all. */
 bool cw_subject_set(const struct cw_reader *r, int i, int k, const char *name);
 
