@@ -272,12 +272,14 @@ struct answer {
 	bool interrupted;
 };
 
-static void take(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, struct answer *a)
+/* True when every sequence number is answered. acks[].err is -1 where none is yet. */
+static bool take(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, void *arg)
 {
+	struct answer *a = arg;
 	uint32_t index = nlh->nlmsg_seq - a->first_seq;
 
 	if (nlh->nlmsg_pid != sock->portid || index >= a->n)
-		return;
+		return false;
 	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
 		a->interrupted = true;
 	switch (nlh->nlmsg_type) {
@@ -296,17 +298,20 @@ static void take(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, struct ans
 		if (a->fn)
 			a->fn(nlh, a->arg);
 	}
+	return a->acked == a->n;
 }
 
-/* Reads until every sequence number is answered. CW_E_BUSY: something was lost, be it that
- * all acks came. acks[].err is -1 where none did. */
-static enum cw_rc collect(struct cw_nl_sock *sock, struct answer *a, struct cw_kernel_err *reterr)
+/* Reads what comes and gives each message to each(), until that says that all has come. CW_E_BUSY: something was
+ * lost, be it that all answers came. */
+static enum cw_rc collect(struct cw_nl_sock *sock,
+	bool (*each)(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, void *arg), void *arg,
+	struct cw_kernel_err *reterr)
 {
 	int timeout_ms = sock->timeout_ms;
-	bool lost = false;
+	bool lost = false, done = false;
 	ssize_t n;
 
-	while (a->acked < a->n) {
+	while (!done) {
 		n = receive_wait(sock, timeout_ms);
 		if (n < 0 && errno == ENOBUFS) {
 			lost = true;
@@ -322,7 +327,7 @@ static enum cw_rc collect(struct cw_nl_sock *sock, struct answer *a, struct cw_k
 		size_t left = (size_t)n;
 		for (struct nlmsghdr *nlh = first_message(sock, &left); nlh;
 			nlh = next_message(nlh, &left))
-			take(sock, nlh, a);
+			done = each(sock, nlh, arg) || done;
 	}
 	return lost ? busy(reterr, "the kernel's answer was lost") : CW_OK;
 }
@@ -370,7 +375,7 @@ enum cw_rc cw_nl_request(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_f
 		return not_built(reterr);
 	rc = transmit(sock, msg, len, reterr);
 	if (rc == CW_OK)
-		rc = collect(sock, &a, reterr);
+		rc = collect(sock, take, &a, reterr);
 	/* With one message to wait for, a loss before its ack concerns earlier requests, unless
 	 * this one asked for more than the ack. */
 	if (rc == CW_E_BUSY && a.acked && !fn)
@@ -399,7 +404,7 @@ enum cw_rc cw_nl_dump(struct cw_nl_sock *sock, void *msg, size_t len, cw_nl_fn *
 		restart(arg);
 		rc = transmit(sock, msg, len, reterr);
 		if (rc == CW_OK)
-			rc = collect(sock, &a, reterr);
+			rc = collect(sock, take, &a, reterr);
 		wipe(sock);
 		if (rc != CW_OK)
 			continue;
@@ -436,7 +441,7 @@ enum cw_rc cw_nl_batch(
 	}
 	rc = transmit(sock, msgs, len, &err);
 	if (rc == CW_OK)
-		rc = collect(sock, &a, &err);
+		rc = collect(sock, take, &a, &err);
 	if (rc == CW_E_BUSY && a.acked == n)
 		rc = CW_OK;
 	for (size_t i = 0; i < n; i++) {
@@ -469,17 +474,17 @@ struct bulk {
 	char *at;
 	cw_nl_refused_fn *refused;
 	void *arg;
-	bool done;
 };
 
 /* An answer; true when it is the last one's. */
-static void take_bulk(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, struct bulk *b)
+static bool take_bulk(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, void *arg)
 {
+	struct bulk *b = arg;
 	uint32_t index = nlh->nlmsg_seq - b->first_seq;
 	struct cw_kernel_err err;
 
 	if (nlh->nlmsg_pid != sock->portid || index >= b->n || nlh->nlmsg_type != NLMSG_ERROR)
-		return;
+		return false;
 	if (index < b->index) {
 		b->index = 0;
 		b->at = b->msgs;
@@ -488,36 +493,7 @@ static void take_bulk(struct cw_nl_sock *sock, const struct nlmsghdr *nlh, struc
 		b->at += MNL_ALIGN((size_t)((struct nlmsghdr *)b->at)->nlmsg_len);
 	if (parse_ack(nlh, &err))
 		b->refused(index, (struct nlmsghdr *)b->at, &err, b->arg);
-	if (index == b->n - 1)
-		b->done = true;
-}
-
-static enum cw_rc collect_bulk(
-	struct cw_nl_sock *sock, struct bulk *b, struct cw_kernel_err *reterr)
-{
-	int timeout_ms = sock->timeout_ms;
-	bool lost = false;
-	ssize_t n;
-
-	while (!b->done) {
-		n = receive_wait(sock, timeout_ms);
-		if (n < 0 && errno == ENOBUFS) {
-			lost = true;
-			timeout_ms = LOST_TIMEOUT_MS;
-			continue;
-		}
-		if (n < 0)
-			return fail(reterr, errno, "reading the kernel's answer");
-		if (n == 0 && lost)
-			break;
-		if (n == 0)
-			return fail(reterr, ETIMEDOUT, "no answer from the kernel");
-		size_t left = (size_t)n;
-		for (struct nlmsghdr *nlh = first_message(sock, &left); nlh;
-			nlh = next_message(nlh, &left))
-			take_bulk(sock, nlh, b);
-	}
-	return lost ? busy(reterr, "the kernel's answer was lost") : CW_OK;
+	return index == b->n - 1;
 }
 
 enum cw_rc cw_nl_bulk(struct cw_nl_sock *sock, void *msgs, size_t len, size_t n,
@@ -547,7 +523,7 @@ enum cw_rc cw_nl_bulk(struct cw_nl_sock *sock, void *msgs, size_t len, size_t n,
 	}
 	rc = transmit(sock, msgs, len, reterr);
 	if (rc == CW_OK)
-		rc = collect_bulk(sock, &b, reterr);
+		rc = collect(sock, take_bulk, &b, reterr);
 	wipe(sock);
 	return rc;
 }
