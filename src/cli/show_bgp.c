@@ -11,7 +11,6 @@
 #include "cli/show_priv.h"
 #include "cli/text.h"
 
-#define FIELD 14 /* columns before a value in the long form */
 
 static const char *const families[] = { "ipv4", "ipv6" };
 
@@ -33,27 +32,6 @@ static void line(struct cw_text *out, size_t indent, const char *fmt, ...)
 	for (size_t i = 0; i < indent; i++)
 		cw_text_add(out, " ");
 	cw_text_wrap(out, indent, CW_SHOW_COLUMNS, text);
-	free(text);
-}
-
-static void field(struct cw_text *out, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void field(struct cw_text *out, const char *name, const char *fmt, ...)
-{
-	char *text = NULL, head[FIELD + 8];
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (n < 0) {
-		out->failed = true;
-		return;
-	}
-	snprintf(head, sizeof(head), "  %-*s", FIELD - 2, name);
-	cw_text_add(out, head);
-	cw_text_wrap(out, FIELD, CW_SHOW_COLUMNS, text);
 	free(text);
 }
 
@@ -271,7 +249,7 @@ static void capabilities(struct cw_text *out, const char *whose, const json_t *c
 		snprintf(buf, sizeof(buf), "role %s", role < 5 ? roles[role] : "unknown");
 		add_word(&text, buf);
 	}
-	field(out, whose, "%s", text.s ? text.s : "nothing");
+	cw_show_row(out, whose, "%s", text.s ? text.s : "nothing");
 	out->failed |= text.failed;
 	cw_text_free(&text);
 }
@@ -284,15 +262,15 @@ static void counts(struct cw_text *out, const json_t *peer)
 
 		if (!cw_show_bool(f, "offered") && !cw_show_count(f, "received"))
 			continue;
-		field(out, families[i],
+		cw_show_row(out, families[i],
 			"received %" PRIu64 ", accepted %" PRIu64 ", used %" PRIu64 "; announced %" PRIu64 "%s%s",
 			cw_show_count(f, "received"), cw_show_count(f, "accepted"), cw_show_count(f, "selected"),
 			cw_show_count(f, "announced"), cw_show_bool(f, "agreed") ? "" : "; not agreed on",
 			cw_show_bool(f, "stale") ? "; routes of the last session are kept" : "");
 		if (cw_show_count(f, "surplus"))
-			line(out, FIELD, "%" PRIu64 " held back by announce-limit", cw_show_count(f, "surplus"));
+			line(out, CW_SHOW_LABEL, "%" PRIu64 " held back by announce-limit", cw_show_count(f, "surplus"));
 		json_object_foreach(json_object_get(f, "refused"), reason, n) {
-			line(out, FIELD, "%" PRId64 " not used: %s", (int64_t)json_integer_value(n), reason);
+			line(out, CW_SHOW_LABEL, "%" PRId64 " not used: %s", (int64_t)json_integer_value(n), reason);
 		}
 	}
 }
@@ -314,7 +292,7 @@ static void messages(struct cw_text *out, const char *name, const json_t *counts
 		if (cw_show_count(counts, kinds[i].key))
 			add_word(&text, buf);
 	}
-	field(out, name, "%s", text.s ? text.s : "no message");
+	cw_show_row(out, name, "%s", text.s ? text.s : "no message");
 	out->failed |= text.failed;
 	cw_text_free(&text);
 }
@@ -325,10 +303,10 @@ static void notification(struct cw_text *out, const char *name, const json_t *n)
 
 	if (!json_is_object(n))
 		return;
-	field(out, name, "%s, at %s", cw_show_text(n, "text"),
+	cw_show_row(out, name, "%s, at %s", cw_show_text(n, "text"),
 		cw_text_time(cw_show_number(n, "at-wall-s"), when, sizeof(when)));
 	if (*cw_show_text(n, "data"))
-		line(out, FIELD, "octets %s", cw_show_text(n, "data"));
+		line(out, CW_SHOW_LABEL, "octets %s", cw_show_text(n, "data"));
 }
 
 static void history(struct cw_text *out, const json_t *peer)
@@ -340,7 +318,7 @@ static void history(struct cw_text *out, const json_t *peer)
 	json_array_foreach(json_object_get(peer, "history"), i, step) {
 		const char *cause = cw_show_text(step, "cause");
 
-		field(out, i ? "" : "history", "%s  %s -> %s%s%s",
+		cw_show_row(out, i ? "" : "history", "%s  %s -> %s%s%s",
 			cw_text_time(cw_show_number(step, "at-wall-s"), when, sizeof(when)),
 			cw_show_text(step, "from"), cw_show_text(step, "to"), *cause ? ": " : "", cause);
 	}
@@ -359,15 +337,15 @@ static void one(struct cw_text *out, const json_t *peer, bool color)
 	cw_text_add(out, cw_text_time(cw_show_number(peer, "since-wall-s"), when, sizeof(when)));
 	cw_text_add(out, "\n");
 	if (*why_not(peer, text, sizeof(text)))
-		field(out, "why", "%s", text);
-	field(out, "peer", "%s, AS %" PRId64 "%s%s", cw_show_text(peer, "peer"), cw_show_number(peer, "asn"),
+		cw_show_row(out, "why", "%s", text);
+	cw_show_row(out, "peer", "%s, AS %" PRId64 "%s%s", cw_show_text(peer, "peer"), cw_show_number(peer, "asn"),
 		*cw_show_text(peer, "peer-router-id") ? ", identifier " : "",
 		cw_show_text(peer, "peer-router-id"));
-	field(out, "us", "%s, AS %" PRId64 ", identifier %s, through %s", cw_show_text(peer, "local"),
+	cw_show_row(out, "us", "%s, AS %" PRId64 ", identifier %s, through %s", cw_show_text(peer, "local"),
 		cw_show_number(peer, "local-asn"), cw_show_text(peer, "router-id"),
 		cw_show_text(peer, "interface"));
 	if (is_up(peer))
-		field(out, "session",
+		cw_show_row(out, "session",
 			"opened by %s; hold time %" PRId64 "s (%" PRId64 "s left), keepalive %" PRId64
 			"s; up %" PRIu64 " time%s",
 			cw_show_bool(peer, "opened-by-us") ? "us" : "the peer", cw_show_number(peer, "hold-s"),
@@ -377,13 +355,13 @@ static void one(struct cw_text *out, const json_t *peer, bool color)
 	capabilities(out, "it offers", json_object_get(peer, "peer-capabilities"));
 	counts(out, peer);
 	if (*no_routes(peer))
-		field(out, "", "%s", no_routes(peer));
+		cw_show_row(out, "", "%s", no_routes(peer));
 	messages(out, "in", json_object_get(peer, "messages-in"));
 	messages(out, "out", json_object_get(peer, "messages-out"));
 	notification(out, "we said", json_object_get(peer, "notification-sent"));
 	notification(out, "it said", json_object_get(peer, "notification-received"));
 	if (cw_show_count(peer, "attributes-discarded") || cw_show_count(peer, "treated-as-withdrawn"))
-		field(out, "faults", "%" PRIu64 " attributes discarded, %" PRIu64
+		cw_show_row(out, "faults", "%" PRIu64 " attributes discarded, %" PRIu64
 			" UPDATEs treated as withdrawn; the last: %s",
 			cw_show_count(peer, "attributes-discarded"), cw_show_count(peer, "treated-as-withdrawn"),
 			cw_show_text(peer, "last-fault"));

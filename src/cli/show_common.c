@@ -3,13 +3,34 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/show_status.h"
 #include "cli/text.h"
 
 #define MAIN_TABLE 254 /* RT_TABLE_MAIN, where the daemon's routes are */
+
+void cw_show_row(struct cw_text *out, const char *label, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0) {
+		out->failed = true;
+		return;
+	}
+	cw_text_add(out, "  ");
+	cw_text_add_safe(out, label, CW_SHOW_LABEL - 2);
+	cw_text_wrap(out, CW_SHOW_LABEL, CW_SHOW_COLUMNS, text);
+	free(text);
+}
 
 const char *cw_show_text(const json_t *object, const char *key)
 {

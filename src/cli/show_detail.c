@@ -11,29 +11,6 @@
 #include "cli/show_priv.h"
 #include "cli/text.h"
 
-#define LABEL 14 /* columns of "  label     " */
-
-/* A paragraph under a label, wrapped; without a label it goes on under the one before. */
-static void row(struct cw_text *out, const char *label, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void row(struct cw_text *out, const char *label, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (n < 0) {
-		out->failed = true;
-		return;
-	}
-	cw_text_add(out, "  ");
-	cw_text_add_safe(out, label, LABEL - 2);
-	cw_text_wrap(out, LABEL, CW_SHOW_COLUMNS, text);
-	free(text);
-}
 
 /* "; rekey in 29m, expires in 39m", as far as they are planned. */
 static const char *lifetimes(const json_t *sa, char *buf, size_t size)
@@ -74,7 +51,7 @@ static void add_end(struct cw_text *out, const char *who, const json_t *ike, con
 	addr = cw_show_text(ike, addr_key);
 	id = cw_show_text(ike, id_key);
 	v6 = strchr(addr, ':') != NULL;
-	row(out, "", "%s %s%s%s:%" PRId64 "%s%s", who, v6 ? "[" : "", addr, v6 ? "]" : "",
+	cw_show_row(out, "", "%s %s%s%s:%" PRId64 "%s%s", who, v6 ? "[" : "", addr, v6 ? "]" : "",
 		cw_show_number(ike, port_key), id[0] ? ", identity " : "", id);
 }
 
@@ -85,22 +62,22 @@ static void add_ike(struct cw_text *out, const json_t *tunnel)
 	char age[CW_TEXT_SHORT], life[96];
 
 	if (!json_is_object(ike)) {
-		row(out, "IKE", "none");
+		cw_show_row(out, "IKE", "none");
 		return;
 	}
 	cw_text_duration(cw_show_number(ike, "established-s-ago"), age, sizeof(age));
-	row(out, "IKE", "IKEv%" PRId64 " %s%s%s, started by %s%s", cw_show_number(ike, "version"),
+	cw_show_row(out, "IKE", "IKEv%" PRId64 " %s%s%s, started by %s%s", cw_show_number(ike, "version"),
 		cw_show_text(ike, "state"), there ? " for " : "", there ? age : "",
 		cw_show_bool(ike, "initiator") ? "us" : "the peer",
 		there ? lifetimes(ike, life, sizeof(life)) : "");
 	if (cw_show_text(ike, "proposal")[0])
-		row(out, "", "%s", cw_show_text(ike, "proposal"));
+		cw_show_row(out, "", "%s", cw_show_text(ike, "proposal"));
 	add_end(out, "us  ", ike, "local");
 	add_end(out, "peer", ike, "remote");
-	row(out, "", "%sSPIs %s %s", nat_text(ike), cw_show_text(ike, "spi-i"),
+	cw_show_row(out, "", "%sSPIs %s %s", nat_text(ike), cw_show_text(ike, "spi-i"),
 		cw_show_text(ike, "spi-r"));
 	if (there)
-		row(out, "", "a peer that falls silent is noticed within %" PRIu64 "s",
+		cw_show_row(out, "", "a peer that falls silent is noticed within %" PRIu64 "s",
 			cw_show_count(tunnel, "dead-after-s"));
 }
 
@@ -139,7 +116,7 @@ static void add_traffic(struct cw_text *out, const json_t *child, bool in)
 			cw_text_duration(last_s, age, sizeof(age)));
 	else if (!packets)
 		snprintf(last, sizeof(last), ", never used");
-	row(out, "", "%s %s, %" PRIu64 " packets%s; SPI %s", in ? "in  " : "out ", bytes, packets, last,
+	cw_show_row(out, "", "%s %s, %" PRIu64 " packets%s; SPI %s", in ? "in  " : "out ", bytes, packets, last,
 		cw_show_text(child, in ? "spi-in" : "spi-out"));
 }
 
@@ -173,7 +150,7 @@ static void add_children(struct cw_text *out, const json_t *tunnel)
 	size_t i;
 
 	if (json_array_size(children) == 0)
-		row(out, "child", "none");
+		cw_show_row(out, "child", "none");
 	json_array_foreach(children, i, child) {
 		snprintf(label, sizeof(label), "child");
 		if (wanted > 1)
@@ -182,16 +159,16 @@ static void add_children(struct cw_text *out, const json_t *tunnel)
 		cw_text_duration(cw_show_number(child, "installed-s-ago"), age, sizeof(age));
 		ending = ending_text(children, child);
 		if (ending)
-			row(out, label, "%s", ending);
+			cw_show_row(out, label, "%s", ending);
 		else
-			row(out, label, "%s for %s%s", cw_show_text(child, "state"), age,
+			cw_show_row(out, label, "%s for %s%s", cw_show_text(child, "state"), age,
 				lifetimes(child, life, sizeof(life)));
-		row(out, "", "%s%s%s", cw_show_text(child, "proposal"),
+		cw_show_row(out, "", "%s%s%s", cw_show_text(child, "proposal"),
 			cw_show_bool(child, "pfs") ? ", own DH (PFS)" : ", no DH of its own",
 			cw_show_bool(child, "encap") ? ", ESP in UDP" : "");
 		join_selectors(child, "local-ts", "n-local-ts", local, sizeof(local));
 		join_selectors(child, "remote-ts", "n-remote-ts", remote, sizeof(remote));
-		row(out, "", "%s === %s%s", local, remote,
+		cw_show_row(out, "", "%s === %s%s", local, remote,
 			cw_show_bool(child, "narrowed") ? " (narrowed by the peer)" : "");
 		add_traffic(out, child, true);
 		add_traffic(out, child, false);
@@ -231,11 +208,11 @@ static void add_interface(struct cw_text *out, const json_t *tunnel)
 	size_t i;
 
 	if (!json_is_object(link))
-		row(out, "interface", "none%s",
+		cw_show_row(out, "interface", "none%s",
 			json_array_size(json_object_get(tunnel, "children")) ? ": plain policies"
 									     : "");
 	else
-		row(out, "interface", "%s (%s, if_id 0x%" PRIx64 "), MTU %" PRIu64 "%s%s%s",
+		cw_show_row(out, "interface", "%s (%s, if_id 0x%" PRIx64 "), MTU %" PRIu64 "%s%s%s",
 			cw_show_text(link, "name"), cw_show_text(link, "kind"),
 			cw_show_count(link, "if-id"), cw_show_count(link, "mtu"),
 			inside[0] ? ", " : "", inside,
@@ -243,13 +220,13 @@ static void add_interface(struct cw_text *out, const json_t *tunnel)
 				? ""
 				: "; NOT in the kernel as wanted: see causewayctl log");
 	json_array_foreach(json_object_get(tunnel, "routes"), i, route)
-		row(out, i ? "" : "routes", "%s metric %" PRIu64 "%s", cw_show_text(route, "dst"),
+		cw_show_row(out, i ? "" : "routes", "%s metric %" PRIu64 "%s", cw_show_text(route, "dst"),
 			cw_show_count(route, "metric"), route_text(route, text, sizeof(text)));
 	json_array_foreach(json_object_get(tunnel, "not-covered"), i, gap)
-		row(out, i ? "" : "not covered", "%s === %s", or_any(cw_show_text(gap, "ours")),
+		cw_show_row(out, i ? "" : "not covered", "%s === %s", or_any(cw_show_text(gap, "ours")),
 			or_any(cw_show_text(gap, "theirs")));
 	if (cw_show_count(tunnel, "n-not-covered") > i)
-		row(out, "", "and %" PRIu64 " more", cw_show_count(tunnel, "n-not-covered") - i);
+		cw_show_row(out, "", "and %" PRIu64 " more", cw_show_count(tunnel, "n-not-covered") - i);
 }
 
 static void add_history(struct cw_text *out, const json_t *tunnel)
@@ -262,7 +239,7 @@ static void add_history(struct cw_text *out, const json_t *tunnel)
 		const char *cause = cw_show_text(step, "cause");
 
 		cw_text_time(cw_show_number(step, "at-wall-s"), when, sizeof(when));
-		row(out, i ? "" : "history", "%s  %s -> %s%s%s", when, cw_show_text(step, "from"),
+		cw_show_row(out, i ? "" : "history", "%s  %s -> %s%s%s", when, cw_show_text(step, "from"),
 			cw_show_text(step, "to"), cause[0] ? ": " : "", cause);
 	}
 }
@@ -274,7 +251,7 @@ static void add_cause(
 
 	if (!json_is_object(cause))
 		return;
-	row(out, label, "%s%s%s%s%s", prefix, cw_show_text(cause, "text"), detail[0] ? " (" : "",
+	cw_show_row(out, label, "%s%s%s%s%s", prefix, cw_show_text(cause, "text"), detail[0] ? " (" : "",
 		detail, detail[0] ? ")" : "");
 }
 
@@ -288,15 +265,15 @@ static void add_bgp(struct cw_text *out, const json_t *tunnel)
 		return;
 	cw_text_duration(cw_show_number(bgp, "for-s"), age, sizeof(age));
 	if (up)
-		row(out, "BGP",
+		cw_show_row(out, "BGP",
 			"established with %s for %s; %" PRIu64 " prefixes received, %" PRIu64 " used, %" PRIu64 " sent",
 			cw_show_text(bgp, "peer"), age, cw_show_count(bgp, "received"),
 			cw_show_count(bgp, "selected"), cw_show_count(bgp, "announced"));
 	else
-		row(out, "BGP", "no session with %s: %s for %s", cw_show_text(bgp, "peer"),
+		cw_show_row(out, "BGP", "no session with %s: %s for %s", cw_show_text(bgp, "peer"),
 			cw_show_text(bgp, "state"), age);
 	if (*cw_show_text(bgp, "why"))
-		row(out, "", "%s", cw_show_text(bgp, "why"));
+		cw_show_row(out, "", "%s", cw_show_text(bgp, "why"));
 }
 
 static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
@@ -308,22 +285,22 @@ static void add_why_and_errors(struct cw_text *out, const json_t *tunnel)
 
 	add_cause(out, "why", cause, "");
 	if (cw_show_text(tunnel, "conf-error")[0])
-		row(out, "error", "%s", cw_show_text(tunnel, "conf-error"));
+		cw_show_row(out, "error", "%s", cw_show_text(tunnel, "conf-error"));
 	if (remedy[0])
-		row(out, "what to do", "%s", remedy);
+		cw_show_row(out, "what to do", "%s", remedy);
 	cw_show_next_try(tunnel, next, sizeof(next));
 	if (next[0])
-		row(out, "next", "%s", next);
+		cw_show_row(out, "next", "%s", next);
 	for (size_t i = 0, n = 0; i < CW_SHOW_PATHS; i++) {
 		if (cw_show_path(tunnel, i, path, sizeof(path))[0])
-			row(out, n++ ? "" : "data path", "%s", path);
+			cw_show_row(out, n++ ? "" : "data path", "%s", path);
 	}
 	if (json_is_object(last)) {
 		cw_text_time(cw_show_number(last, "at-wall-s"), when, CW_TEXT_SHORT);
 		/* Most often it is why the tunnel is where it is, and that stands above. */
 		if (strcmp(cw_show_text(last, "name"), cw_show_text(cause, "name")) == 0 &&
 			strcmp(cw_show_text(last, "detail"), cw_show_text(cause, "detail")) == 0) {
-			row(out, "last error", "%s  the same", when);
+			cw_show_row(out, "last error", "%s  the same", when);
 		} else {
 			strncat(when, "  ", sizeof(when) - strlen(when) - 1);
 			add_cause(out, "last error", last, when);
@@ -349,11 +326,11 @@ static void add_tunnel(struct cw_text *out, const json_t *tunnel, bool color)
 	cw_text_add(out, cw_text_time(cw_show_number(tunnel, "since-wall-s"), buf, sizeof(buf)));
 	cw_text_add(out, cw_show_bool(tunnel, "wanted-up") ? "\n" : " (not wanted up)\n");
 	add_why_and_errors(out, tunnel);
-	row(out, "site", "%s, profile %s", cw_show_text(tunnel, "site"),
+	cw_show_row(out, "site", "%s, profile %s", cw_show_text(tunnel, "site"),
 		cw_show_text(tunnel, "profile"));
-	row(out, "peer", "%s%s%s%s%s%s", remote, named ? " (" : "", named ? addr : "",
+	cw_show_row(out, "peer", "%s%s%s%s%s%s", remote, named ? " (" : "", named ? addr : "",
 		named ? ")" : "", local[0] ? " from " : "", local);
-	row(out, "traffic", "in %s, out %s over all; was up %" PRIu64 " time%s",
+	cw_show_row(out, "traffic", "in %s, out %s over all; was up %" PRIu64 " time%s",
 		cw_text_bytes(cw_show_count(tunnel, "bytes-in"), in, sizeof(in)),
 		cw_text_bytes(cw_show_count(tunnel, "bytes-out"), out_bytes, sizeof(out_bytes)),
 		cw_show_count(tunnel, "times-up"),

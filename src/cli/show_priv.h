@@ -22,6 +22,12 @@ int64_t cw_show_number(const struct json_t *object, const char *key);
 /* 0 where it is null or missing. */
 uint64_t cw_show_count(const struct json_t *object, const char *key);
 
+#define CW_SHOW_LABEL 14 /* columns of "  label     " */
+
+/* A paragraph under a label, wrapped; without a label it goes on under the one before. */
+void cw_show_row(struct cw_text *out, const char *label, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* The tunnel's state, coloured by whether all is as wanted, then blanks up to width. */
 void cw_show_state(struct cw_text *out, const struct json_t *tunnel, bool color, size_t width);
 
