@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "io/sockaddr.h"
 
 enum cw_rc cw_device_look(const char *ifname, struct cw_device *ret_device)
 {
@@ -36,24 +37,6 @@ enum cw_rc cw_device_look(const char *ifname, struct cw_device *ret_device)
 	return CW_OK;
 }
 
-static bool addr_of(const struct sockaddr *sa, struct cw_addr *ret_addr)
-{
-	struct sockaddr_in6 in6;
-	struct sockaddr_in in;
-
-	*ret_addr = (struct cw_addr){ 0 };
-	if (sa && sa->sa_family == AF_INET) {
-		memcpy(&in, sa, sizeof(in));
-		ret_addr->family = CW_FAMILY_IPV4;
-		memcpy(ret_addr->bytes, &in.sin_addr, sizeof(in.sin_addr));
-	} else if (sa && sa->sa_family == AF_INET6) {
-		memcpy(&in6, sa, sizeof(in6));
-		ret_addr->family = CW_FAMILY_IPV6;
-		memcpy(ret_addr->bytes, &in6.sin6_addr, sizeof(in6.sin6_addr));
-	}
-	return ret_addr->family != CW_FAMILY_NONE;
-}
-
 static struct cw_addr first_of(const char *ifname, enum cw_family family)
 {
 	struct cw_addr best = { 0 }, addr;
@@ -62,7 +45,7 @@ static struct cw_addr first_of(const char *ifname, enum cw_family family)
 	if (getifaddrs(&list) != 0)
 		return best;
 	for (const struct ifaddrs *a = list; a; a = a->ifa_next) {
-		if (strcmp(a->ifa_name, ifname) != 0 || !addr_of(a->ifa_addr, &addr) ||
+		if (strcmp(a->ifa_name, ifname) != 0 || !cw_sockaddr_get(a->ifa_addr, &addr) ||
 		    addr.family != family)
 			continue;
 		if (best.family == CW_FAMILY_NONE ||
@@ -99,7 +82,7 @@ bool cw_device_has(const struct cw_addr *wanted, const char *but)
 	if (getifaddrs(&list) != 0)
 		return false;
 	for (const struct ifaddrs *a = list; a && !found; a = a->ifa_next)
-		found = strncmp(a->ifa_name, but, strlen(but)) != 0 && addr_of(a->ifa_addr, &addr) &&
+		found = strncmp(a->ifa_name, but, strlen(but)) != 0 && cw_sockaddr_get(a->ifa_addr, &addr) &&
 			cw_addr_equal(&addr, wanted);
 	freeifaddrs(list);
 	return found;

@@ -14,6 +14,8 @@ libcw_io_a_SOURCES = \
 	src/io/priv.h \
 	src/io/resolve.c \
 	src/io/resolve.h \
+	src/io/sockaddr.c \
+	src/io/sockaddr.h \
 	src/io/source.c \
 	src/io/source.h \
 	src/io/tcp.c \

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "io/sockaddr.h"
+
 #ifndef IP_FREEBIND
 #define IP_FREEBIND 15
 #endif
@@ -22,40 +24,6 @@
 #define BACKLOG 32
 /* CS6: the network's own traffic (RFC 4271 is silent, RFC 4594 3.1 is not). */
 #define DSCP_CS6 0xc0
-
-static socklen_t to_sockaddr(const struct cw_addr *addr, uint16_t port, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
-
-	memset(ret, 0, sizeof(*ret));
-	if (addr->family == CW_FAMILY_IPV6) {
-		memcpy(&in6.sin6_addr, addr->bytes, sizeof(in6.sin6_addr));
-		memcpy(ret, &in6, sizeof(in6));
-		return sizeof(in6);
-	}
-	memcpy(&in.sin_addr, addr->bytes, sizeof(in.sin_addr));
-	memcpy(ret, &in, sizeof(in));
-	return sizeof(in);
-}
-
-static struct cw_addr from_sockaddr(const struct sockaddr_storage *ss)
-{
-	struct cw_addr addr = { 0 };
-	struct sockaddr_in6 in6;
-	struct sockaddr_in in;
-
-	if (ss->ss_family == AF_INET6) {
-		memcpy(&in6, ss, sizeof(in6));
-		addr.family = CW_FAMILY_IPV6;
-		memcpy(addr.bytes, &in6.sin6_addr, sizeof(in6.sin6_addr));
-	} else if (ss->ss_family == AF_INET) {
-		memcpy(&in, ss, sizeof(in));
-		addr.family = CW_FAMILY_IPV4;
-		memcpy(addr.bytes, &in.sin_addr, sizeof(in.sin_addr));
-	}
-	return addr;
-}
 
 static bool set_int(int fd, int level, int name, int value)
 {
@@ -88,7 +56,7 @@ static enum cw_rc set_key(int fd, const struct cw_addr *peer, const struct cw_se
 		*reterr = EINVAL;
 		return CW_E_TOO_BIG;
 	}
-	to_sockaddr(peer, 0, &sig.tcpm_addr);
+	cw_sockaddr_put(peer, 0, &sig.tcpm_addr);
 	sig.tcpm_keylen = (uint16_t)len;
 	if (len)
 		memcpy(sig.tcpm_key, bytes, len);
@@ -122,7 +90,7 @@ enum cw_rc cw_tcp_listen(const struct cw_addr *local, uint16_t port, int *ret_fd
 {
 	bool v6 = local->family == CW_FAMILY_IPV6;
 	struct sockaddr_storage ss;
-	socklen_t len = to_sockaddr(local, port, &ss);
+	socklen_t len = cw_sockaddr_put(local, port, &ss);
 	int fd = socket(domain_of(local), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || !set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
@@ -145,8 +113,8 @@ enum cw_rc cw_tcp_listen_key(int listen_fd, const struct cw_addr *peer,
 enum cw_rc cw_tcp_connect(const struct cw_tcp_way *way, int *ret_fd, int *reterr)
 {
 	struct sockaddr_storage local, remote;
-	socklen_t local_len = to_sockaddr(&way->local, 0, &local);
-	socklen_t remote_len = to_sockaddr(&way->remote, way->port, &remote);
+	socklen_t local_len = cw_sockaddr_put(&way->local, 0, &local);
+	socklen_t remote_len = cw_sockaddr_put(&way->remote, way->port, &remote);
 	int fd = socket(domain_of(&way->remote), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	enum cw_rc rc;
 
@@ -197,8 +165,8 @@ enum cw_rc cw_tcp_accept(int listen_fd, int *ret_fd, struct cw_addr *ret_remote,
 	if (fd < 0 || getsockname(fd, (struct sockaddr *)&local, &local_len) != 0)
 		return failed(fd, reterr);
 	*ret_fd = fd;
-	*ret_remote = from_sockaddr(&remote);
-	*ret_local = from_sockaddr(&local);
+	cw_sockaddr_get((struct sockaddr *)&remote, ret_remote);
+	cw_sockaddr_get((struct sockaddr *)&local, ret_local);
 	return CW_OK;
 }
 
