@@ -394,7 +394,7 @@ static enum cw_rc clean_earlier(struct cw_gateway *gw, char *reterr, size_t size
 	free(keep);
 	if (rc != CW_OK) {
 		snprintf(reterr, size, "can't clear what an earlier run left in the kernel: %s",
-			 cw_gateway_kernel_text(rc, &err));
+			 cw_kernel_err_text(rc, &err));
 		return rc;
 	}
 	if (removed)
@@ -508,7 +508,7 @@ void cw_gateway_free(struct cw_gateway *gw)
 	rc = gw->n_slots ? gw->kernel->ops->clean(gw->kernel, NULL, 0, &removed, &err) : CW_OK;
 	if (rc != CW_OK)
 		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway", "not everything of ours could be removed: %s",
-		       cw_gateway_kernel_text(rc, &err));
+		       cw_kernel_err_text(rc, &err));
 	for (size_t i = 0; i < gw->n_slots; i++) {
 		cw_tunnel_free(gw->slots[i].tunnel);
 		cw_secret_free(gw->slots[i].psk);

@@ -32,13 +32,6 @@ bool cw_gateway_has_link(const struct slot *s)
 	return s->mode == CW_IF_XFRM || s->mode == CW_IF_VTI;
 }
 
-const char *cw_gateway_kernel_text(enum cw_rc rc, const struct cw_kernel_err *err)
-{
-	if (err->text[0])
-		return err->text;
-	return err->err ? strerror(err->err) : cw_rc_name(rc);
-}
-
 /* ---- placing ---- */
 
 static int by_ifname(const void *a, const void *b)
@@ -198,7 +191,7 @@ void cw_gateway_link(struct cw_gateway *gw, struct slot *s)
 	if (info.changed || s->link_ok != was_ok)
 		cw_gateway_routes_again(gw, s);
 	snprintf(s->link_why, sizeof(s->link_why), "%.*s", (int)sizeof(s->link_why) - 1,
-		 rc == CW_OK ? "" : cw_gateway_kernel_text(rc, &err));
+		 rc == CW_OK ? "" : cw_kernel_err_text(rc, &err));
 	if (rc == CW_OK) {
 		say_restored(s, &want, &info, was_ok);
 		if (s->link_err_logged)

@@ -153,8 +153,6 @@ void cw_gateway_link_touched(struct cw_gateway *gw, const char *ifname);
 /* Look at all of them in the next cw_gateway_links_turn(). */
 void cw_gateway_links_all(struct cw_gateway *gw);
 void cw_gateway_links_turn(struct cw_gateway *gw, struct cw_time now);
-/* What went wrong, for people: the kernel's own words, else its errno. */
-const char *cw_gateway_kernel_text(enum cw_rc rc, const struct cw_kernel_err *err);
 /* Whose interface has that name; NULL: none of ours. */
 struct slot *cw_gateway_slot_of(const struct cw_gateway *gw, const char *ifname);
 uint32_t cw_gateway_if_id(const struct slot *s);

@@ -80,7 +80,7 @@ void cw_gateway_drops(struct cw_gateway *gw)
 	if (rc != CW_OK && gw->drops_err_logged != (int)rc)
 		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
 		       "of %zu policies that close tunnels while they are down at least one could not be set: %s", n,
-		       cw_gateway_kernel_text(rc, &err));
+		       cw_kernel_err_text(rc, &err));
 	gw->drops_err_logged = (int)rc;
 	free(want);
 }
@@ -262,7 +262,7 @@ void cw_gateway_routes(struct cw_gateway *gw)
 			n += add_unicast(gw, s, &want[n]);
 	}
 	rc = gw->kernel->ops->routes_sync(gw->kernel, want, n, &err);
-	say_sync(gw, rc, cw_gateway_kernel_text(rc, &err), n - closed, closed);
+	say_sync(gw, rc, cw_kernel_err_text(rc, &err), n - closed, closed);
 	cw_gateway_ways_touched(gw);
 	free(want);
 }

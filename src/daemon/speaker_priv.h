@@ -116,7 +116,6 @@ struct cw_speaker {
 	enum cw_family cached_family;
 	bool resync, fib_dirty;
 	bool fib_failed_logged;
-	uint32_t fib_foreign;	  /* refused since the last word about it */
 	struct cw_time foreign_logged_at;
 	bool retrying;
 	struct cw_time retry_at; /* what the kernel refused is tried again; NEVER: nothing is refused */

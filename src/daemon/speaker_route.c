@@ -29,11 +29,10 @@ static void on_fib_failed(const struct cw_prefix *prefix, uint32_t group, enum c
 	struct cw_speaker *sp = arg;
 	struct cw_time now = cw_speaker_now(sp);
 	char text[CW_PREFIX_TEXT_MAX];
-	const char *why = err->text[0] ? err->text : err->err ? strerror(err->err) : cw_rc_name(rc);
+	const char *why = cw_kernel_err_text(rc, err);
 
 	if (!group)
 		return; /* it was to go, and fib keeps that in mind */
-	sp->fib_foreign += rc == CW_E_EXISTS;
 	if (cw_time_is_never(sp->retry_at))
 		sp->retry_at = cw_time_add_s(now, RETRY_S);
 	if (sp->retrying)
@@ -188,7 +187,7 @@ enum cw_rc cw_speaker_routes_new(struct cw_speaker *sp, char *reterr, size_t siz
 		rc = cw_speaker_watch_fib(sp);
 	if (rc != CW_OK)
 		snprintf(reterr, size, "can't use the kernel's routing table for learned routes: %s",
-			 err.text[0] ? err.text : err.err ? strerror(err.err) : cw_rc_name(rc));
+			 cw_kernel_err_text(rc, &err));
 	return rc;
 }
 
@@ -204,7 +203,7 @@ void cw_speaker_routes_free(struct cw_speaker *sp)
 		if (rc != CW_OK)
 			cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
 			       "not every learned route could be removed: %s",
-			       err.text[0] ? err.text : cw_rc_name(rc));
+			       cw_kernel_err_text(rc, &err));
 		cw_fib_free(sp->fib);
 	}
 	cw_bgp_rib_free(sp->rib);
@@ -579,7 +578,7 @@ static uint32_t group_of(struct cw_speaker *sp, enum cw_family family, const str
 		if (!sp->fib_failed_logged)
 			cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway",
 			       "the kernel refuses a nexthop for learned routes: %s",
-			       err.text[0] ? err.text : err.err ? strerror(err.err) : cw_rc_name(rc));
+			       cw_kernel_err_text(rc, &err));
 		sp->fib_failed_logged = true;
 		sp->cached_group = 0;
 		return 0;
@@ -599,8 +598,7 @@ static void count_aggregates(struct cw_speaker *sp, const struct cw_prefix *pref
 	for (size_t i = 0; had != has && i < aggregates->n; i++) {
 		const struct cw_prefix *a = &aggregates->v[i];
 
-		if (a->addr.family != prefix->addr.family || prefix->len <= a->len ||
-		    !cw_prefix_contains(a, &prefix->addr))
+		if (prefix->len == a->len || !cw_prefix_covers(a, prefix))
 			continue;
 		if (has && sp->aggregate_parts[i]++ == 0)
 			add_own(sp, a);
@@ -663,7 +661,7 @@ static void flush(struct cw_speaker *sp)
 		sp->resync = true;
 	} else if (rc != CW_OK) {
 		cw_log(CW_LOG_ERROR, CW_LOG_KERNEL_REFUSED, "gateway", "learned routes can't be sent to the kernel: %s",
-		       err.text[0] ? err.text : err.err ? strerror(err.err) : cw_rc_name(rc));
+		       cw_kernel_err_text(rc, &err));
 	}
 }
 

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/ipaddr.h"
 #include "base/name.h"
@@ -46,6 +47,14 @@ struct cw_kernel_err {
 	int err;	/* errno, 0 if none */
 	char text[160]; /* extended ack or what we know; "" if nothing */
 };
+
+/* What went wrong, for people: the kernel's own words, else its errno, else the code. Borrowed from err. */
+static inline const char *cw_kernel_err_text(enum cw_rc rc, const struct cw_kernel_err *err)
+{
+	if (err->text[0])
+		return err->text;
+	return err->err ? strerror(err->err) : cw_rc_name(rc);
+}
 
 /* ---- SAs ---- */
 
